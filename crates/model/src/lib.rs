@@ -1,1 +1,26 @@
-//! placeholder
+//! The words of SSVirt: ids, nouns, states, rights and the rules about them. No I/O, so that every layer can use them.
+pub mod action;
+pub mod actor;
+pub mod audit;
+pub mod can;
+pub mod decide;
+mod error;
+pub mod event;
+mod id;
+pub mod list;
+pub mod name;
+pub mod org;
+pub mod permissions;
+pub mod quota;
+pub mod right;
+pub mod role;
+pub mod session;
+pub mod task;
+pub mod user;
+pub mod vdc;
+
+pub use action::Action;
+pub use actor::{Actor, Origin, Via};
+pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
+pub use id::{AuditId, EventId, Kind, OrgId, RoleId, TaskId, TokenId, UserId, VdcId};
+pub use right::{Right, Rights};

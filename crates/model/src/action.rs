@@ -1,0 +1,112 @@
+//! Everything somebody can do, with its key (as in tasks, events and the audit), the right it takes and how far it reaches.
+use crate::{Kind, Right};
+
+/// On whose things an action may be done by somebody who has its right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The provider only.
+    Provider,
+    /// One's own organization; the provider: any.
+    Org,
+    /// As `Org` with the right; without it one's own things.
+    OrgOrOwn,
+    /// One's own user only, no right needed.
+    Oneself,
+}
+
+macro_rules! actions {
+    ($($variant:ident $key:literal $kind:ident $right:ident $reach:ident $change:ident $phrase:literal $past:literal),* $(,)?) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Action { $($variant),* }
+
+        impl Action {
+            pub const ALL: &'static [Action] = &[$(Action::$variant),*];
+
+            /// The word in tasks, events and the audit.
+            pub fn key(self) -> &'static str {
+                match self { $(Action::$variant => $key),* }
+            }
+
+            pub fn kind(self) -> Kind {
+                match self { $(Action::$variant => Kind::$kind),* }
+            }
+
+            pub fn right(self) -> Option<Right> {
+                match self { $(Action::$variant => actions!(@right $right)),* }
+            }
+
+            pub fn reach(self) -> Reach {
+                match self { $(Action::$variant => Reach::$reach),* }
+            }
+
+            /// Does it change something? Refusals of these are written to the audit.
+            pub fn changes(self) -> bool {
+                match self { $(Action::$variant => actions!(@change $change)),* }
+            }
+
+            /// What one wants to do: "create an organization".
+            pub fn phrase(self) -> &'static str {
+                match self { $(Action::$variant => $phrase),* }
+            }
+
+            /// What was done, before the object's name: "Created organization".
+            pub fn past(self) -> &'static str {
+                match self { $(Action::$variant => $past),* }
+            }
+        }
+    };
+    (@right none) => { None };
+    (@right $r:ident) => { Some(Right::$r) };
+    (@change changes) => { true };
+    (@change reads) => { false };
+}
+
+actions! {
+    OrgList "org.list" Org OrgView Provider reads "list organizations" "Listed organizations",
+    OrgView "org.view" Org OrgView Org reads "see the organization" "Looked at organization",
+    OrgCreate "org.create" Org OrgCreate Provider changes "create an organization" "Created organization",
+    OrgEdit "org.edit" Org OrgEdit Org changes "edit the organization" "Edited organization",
+    OrgEditLimits "org.limits" Org OrgEditLimits Provider changes "change an organization's limits" "Changed limits of organization",
+    OrgEnable "org.enable" Org OrgEnable Provider changes "enable an organization" "Enabled organization",
+    OrgDisable "org.disable" Org OrgEnable Provider changes "disable an organization" "Disabled organization",
+    OrgDelete "org.delete" Org OrgDelete Provider changes "delete an organization" "Deleted organization",
+    UserList "user.list" User UserView Org reads "list users" "Listed users",
+    UserView "user.view" User UserView Org reads "see a user" "Looked at user",
+    UserCreate "user.create" User UserManage Org changes "create a user" "Created user",
+    UserEdit "user.edit" User UserManage Org changes "edit a user" "Edited user",
+    UserEnable "user.enable" User UserManage Org changes "enable a user" "Enabled user",
+    UserDisable "user.disable" User UserManage Org changes "disable a user" "Disabled user",
+    UserResetPassword "user.reset_password" User UserManage Org changes "set a user's password" "Set the password of user",
+    UserDelete "user.delete" User UserManage Org changes "delete a user" "Deleted user",
+    RoleList "role.list" Role RightView Org reads "list roles" "Listed roles",
+    RoleView "role.view" Role RightView Org reads "see a role" "Looked at role",
+    RoleCreate "role.create" Role RoleManage Org changes "create a role" "Created role",
+    RoleEdit "role.edit" Role RoleManage Org changes "edit a role" "Edited role",
+    RoleDelete "role.delete" Role RoleManage Org changes "delete a role" "Deleted role",
+    VdcList "vdc.list" Vdc VdcView Org reads "list VDCs" "Listed VDCs",
+    VdcView "vdc.view" Vdc VdcView Org reads "see a VDC" "Looked at VDC",
+    VdcCreate "vdc.create" Vdc VdcCreate Org changes "create a VDC" "Created VDC",
+    VdcEdit "vdc.edit" Vdc VdcEdit Org changes "edit a VDC" "Edited VDC",
+    VdcEnable "vdc.enable" Vdc VdcEnable Org changes "enable a VDC" "Enabled VDC",
+    VdcDisable "vdc.disable" Vdc VdcEnable Org changes "disable a VDC" "Disabled VDC",
+    VdcDelete "vdc.delete" Vdc VdcDelete Org changes "delete a VDC" "Deleted VDC",
+    TaskList "task.list" Task TaskView OrgOrOwn reads "list tasks" "Listed tasks",
+    TaskView "task.view" Task TaskView OrgOrOwn reads "see a task" "Looked at task",
+    EventList "event.list" Event EventView OrgOrOwn reads "list events" "Listed events",
+    AuditList "audit.list" Audit AuditView Org reads "read the audit" "Read the audit",
+    ProfileView "profile.view" User none Oneself reads "see your profile" "Looked at profile of",
+    ProfileEdit "profile.edit" User none Oneself changes "edit your profile" "Edited own profile",
+    ProfilePassword "profile.password" User none Oneself changes "change your password" "Changed own password",
+    SessionList "session.list" Session none Oneself reads "list your sessions" "Listed own sessions",
+    SessionEnd "session.end" Session none Oneself changes "end your other sessions" "Ended other sessions of",
+    SignIn "session.sign_in" Session none Oneself changes "sign in" "Signed in",
+    SignOut "session.sign_out" Session none Oneself changes "sign out" "Signed out",
+    IdpSet "idp.set" Org OrgEditOAuth Org changes "set the identity provider" "Set the identity provider of",
+    IdpRemove "idp.remove" Org OrgEditOAuth Org changes "remove the identity provider" "Removed the identity provider of",
+}
+
+impl Action {
+    pub fn parse(key: &str) -> Option<Action> {
+        Action::ALL.iter().copied().find(|a| a.key() == key)
+    }
+}

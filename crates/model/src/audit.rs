@@ -1,0 +1,86 @@
+//! The audit: who did what, from where, with which right, and what it changed; refusals too.
+use crate::{Action, AuditId, OrgId, UserId};
+use serde::Serialize;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Done,
+    Refused,
+    Failed,
+}
+
+impl Outcome {
+    pub const ALL: [Outcome; 3] = [Outcome::Done, Outcome::Refused, Outcome::Failed];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Refused => "refused",
+            Outcome::Failed => "failed",
+        }
+    }
+
+    pub fn label(self) -> &'static str {
+        match self {
+            Outcome::Done => "Done",
+            Outcome::Refused => "Refused",
+            Outcome::Failed => "Failed",
+        }
+    }
+
+    pub fn parse(key: &str) -> Option<Outcome> {
+        Outcome::ALL.into_iter().find(|o| o.key() == key)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AuditEntry {
+    pub id: AuditId,
+    pub org: Option<OrgId>,
+    pub org_name: String,
+    pub user: Option<UserId>,
+    pub user_name: String,
+    pub user_org: String,
+    /// An action's key.
+    pub action: String,
+    pub right_used: String,
+    pub object_kind: String,
+    pub object_id: Option<Uuid>,
+    pub object_name: String,
+    pub outcome: Outcome,
+    pub reason: String,
+    /// What changed: field, before, after.
+    pub changes: Vec<FieldChange>,
+    pub via: String,
+    pub address: String,
+    pub request_id: String,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldChange {
+    pub field: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+impl AuditEntry {
+    /// "Created organization", "Sign in refused".
+    pub fn what(&self) -> String {
+        match (Action::parse(&self.action), self.outcome) {
+            (Some(a), Outcome::Done) => a.past().to_owned(),
+            (Some(a), o) => {
+                let mut text = a.phrase().to_owned();
+                if let Some(first) = text.get_mut(..1) {
+                    first.make_ascii_uppercase();
+                }
+                format!("{text}: {}", o.label().to_lowercase())
+            }
+            (None, _) => self.action.clone(),
+        }
+    }
+}

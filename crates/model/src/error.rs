@@ -1,0 +1,135 @@
+//! The one error type below HTTP. Each face maps it once.
+use crate::{Action, Kind, Right};
+use std::fmt;
+use time::OffsetDateTime;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A message says what happened, to what, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Nobody is signed in, or the session ended.
+    SignInNeeded,
+    /// Sign-in failed; which part was wrong is not said.
+    BadCredentials,
+    /// Too many failed tries, or too much at once: come back after so many seconds.
+    TooMany { message: String, retry_after_s: u64 },
+    /// Missing, deleted or another organization's: one answer for all three.
+    NotFound(Kind),
+    /// May be seen, may not be done.
+    Forbidden { action: Action, right: Option<Right> },
+    /// Fields that need another value.
+    Invalid(Vec<FieldError>),
+    /// A name that another living object has.
+    Taken(FieldError),
+    /// Somebody else saved in between.
+    Conflict(Box<Conflict>),
+    /// The object's state does not allow it now.
+    NotNow(String),
+    /// A limit would be passed.
+    OverQuota(String),
+    /// A request we cannot read: a malformed id, filter or cursor.
+    BadRequest(String),
+    /// The database does not answer.
+    Unavailable(String),
+    /// Our own mistake. The text is for the log, never for the page.
+    Internal(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldError {
+    pub field: &'static str,
+    pub message: String,
+}
+
+/// Both sides of two edits that met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub kind: Kind,
+    pub name: String,
+    pub changed_by: String,
+    pub changed_at: OffsetDateTime,
+    /// The version to send along when saving over it.
+    pub version: i64,
+    pub fields: Vec<ConflictField>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConflictField {
+    pub field: &'static str,
+    pub theirs: String,
+    pub yours: String,
+}
+
+impl Error {
+    pub fn field(field: &'static str, message: impl Into<String>) -> Error {
+        Error::Invalid(vec![FieldError { field, message: message.into() }])
+    }
+
+    /// The errors to show beside fields.
+    pub fn fields(&self) -> &[FieldError] {
+        match self {
+            Error::Invalid(list) => list,
+            Error::Taken(one) => std::slice::from_ref(one),
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::SignInNeeded => f.write_str("Nobody is signed in. Sign in and try again."),
+            Error::BadCredentials => f.write_str(
+                "Organization, user name or password is wrong; we do not say which, so that nobody can guess.",
+            ),
+            Error::TooMany { message, .. } => f.write_str(message),
+            Error::NotFound(kind) => write!(f, "There is no such {}.", kind.word()),
+            Error::Forbidden { action, right: Some(right) } => {
+                write!(
+                    f,
+                    "To {} takes the right \u{201c}{}\u{201d}, and your role has not got it.",
+                    action.phrase(),
+                    right.name()
+                )
+            }
+            Error::Forbidden { action, right: None } => write!(f, "Only the provider can {}.", action.phrase()),
+            Error::Invalid(list) => {
+                for (i, e) in list.iter().enumerate() {
+                    write!(f, "{}{}: {}", if i > 0 { " " } else { "" }, e.field, e.message)?;
+                }
+                Ok(())
+            }
+            Error::Taken(e) => f.write_str(&e.message),
+            Error::Conflict(c) => {
+                write!(f, "{} changed {} while you edited it. Nothing was saved yet.", c.changed_by, c.name)
+            }
+            Error::NotNow(m) | Error::OverQuota(m) | Error::BadRequest(m) | Error::Unavailable(m) => f.write_str(m),
+            Error::Internal(_) => f.write_str("Something went wrong on our side. It was logged; nothing was changed."),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Collects what is wrong with a form, so that all of it is said at once.
+#[derive(Debug, Default)]
+pub struct Problems(Vec<FieldError>);
+
+impl Problems {
+    pub fn add(&mut self, field: &'static str, message: impl Into<String>) {
+        self.0.push(FieldError { field, message: message.into() });
+    }
+
+    /// The value of a check, or the default and a problem noted under `field`.
+    pub fn take<T: Default>(&mut self, field: &'static str, checked: Result<T, String>) -> T {
+        checked.unwrap_or_else(|message| {
+            self.add(field, message);
+            T::default()
+        })
+    }
+
+    pub fn done(self) -> Result<()> {
+        if self.0.is_empty() { Ok(()) } else { Err(Error::Invalid(self.0)) }
+    }
+}

@@ -1,0 +1,151 @@
+//! One id (a UUID) an object: bare in our own addresses and columns, `urn:vcloud:<type>:<uuid>` on the VCD wire.
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+use uuid::Uuid;
+
+/// What an id, an event or an audit row is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    Installation,
+    Org,
+    User,
+    Role,
+    Vdc,
+    Task,
+    Session,
+    Token,
+    Event,
+    Audit,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 10] = [
+        Kind::Installation,
+        Kind::Org,
+        Kind::User,
+        Kind::Role,
+        Kind::Vdc,
+        Kind::Task,
+        Kind::Session,
+        Kind::Token,
+        Kind::Event,
+        Kind::Audit,
+    ];
+
+    /// The word stored in the database and used in URNs.
+    pub fn key(self) -> &'static str {
+        match self {
+            Kind::Installation => "installation",
+            Kind::Org => "org",
+            Kind::User => "user",
+            Kind::Role => "role",
+            Kind::Vdc => "vdc",
+            Kind::Task => "task",
+            Kind::Session => "session",
+            Kind::Token => "token",
+            Kind::Event => "event",
+            Kind::Audit => "audit",
+        }
+    }
+
+    pub fn parse(key: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|k| k.key() == key)
+    }
+
+    /// The word in a sentence.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Installation => "installation",
+            Kind::Org => "organization",
+            Kind::User => "user",
+            Kind::Role => "role",
+            Kind::Vdc => "VDC",
+            Kind::Task => "task",
+            Kind::Session => "session",
+            Kind::Token => "API token",
+            Kind::Event => "event",
+            Kind::Audit => "audit entry",
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct BadId;
+
+impl fmt::Display for BadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not an id: a UUID or urn:vcloud:<type>:<uuid> is needed")
+    }
+}
+
+impl std::error::Error for BadId {}
+
+macro_rules! ids {
+    ($($name:ident $kind:ident),* $(,)?) => {$(
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            pub const KIND: Kind = Kind::$kind;
+
+            pub fn urn(self) -> String {
+                format!("urn:vcloud:{}:{}", Self::KIND.key(), self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            /// Takes the bare form and the URN of the right type.
+            fn from_str(s: &str) -> Result<Self, BadId> {
+                let bare = match s.strip_prefix("urn:vcloud:") {
+                    Some(rest) => rest.strip_prefix(Self::KIND.key()).and_then(|r| r.strip_prefix(':')).ok_or(BadId)?,
+                    None => s,
+                };
+                // the hyphenated form only: one object, one address
+                if bare.len() != 36 {
+                    return Err(BadId);
+                }
+                Uuid::try_parse(bare).map($name).map_err(|_| BadId)
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(u: Uuid) -> Self {
+                $name(u)
+            }
+        }
+
+        impl From<$name> for Uuid {
+            fn from(id: $name) -> Uuid {
+                id.0
+            }
+        }
+    )*};
+}
+
+ids!(OrgId Org, UserId User, RoleId Role, VdcId Vdc, TaskId Task, TokenId Token, EventId Event, AuditId Audit);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_bare_and_as_its_own_urn_and_not_as_anothers() {
+        let id: OrgId = "0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92".parse().expect("bare");
+        assert_eq!(id.urn(), "urn:vcloud:org:0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92");
+        assert_eq!(id.urn().parse(), Ok(id));
+        assert_eq!(id.urn().parse::<UserId>(), Err(BadId));
+        for bad in ["", "acme", "0192c3b09a107f44a5d23e6b8c1f0d92", "urn:vcloud:org:", "urn:vcloud:org:x", "../etc"] {
+            assert_eq!(bad.parse::<OrgId>(), Err(BadId), "{bad}");
+        }
+    }
+}

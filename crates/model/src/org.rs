@@ -1,0 +1,102 @@
+//! Organizations: the tenants, and the provider's own.
+use crate::{
+    OrgId, Problems, Result, name,
+    quota::{Amount, Limits},
+    user::NewUser,
+};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+/// The provider's own organization, as VCD has it.
+pub const PROVIDER: &str = "System";
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Org {
+    pub id: OrgId,
+    pub name: String,
+    pub display_name: String,
+    pub description: String,
+    pub enabled: bool,
+    pub is_provider: bool,
+    pub vdc_limit: Option<i64>,
+    pub limits: Limits,
+    pub used: Amount,
+    pub leases: Leases,
+    pub vdcs: i64,
+    pub users: i64,
+    pub version: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    pub updated_by: String,
+}
+
+/// How long vApps run and how long stopped ones are kept, in seconds. None: for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leases {
+    pub runtime_s: Option<i64>,
+    pub storage_s: Option<i64>,
+}
+
+impl Leases {
+    const MOST: i64 = 10 * 365 * 86_400;
+
+    fn check(&self, problems: &mut Problems) {
+        for (field, value) in [("runtime_lease", self.runtime_s), ("storage_lease", self.storage_s)] {
+            if value.is_some_and(|v| !(3_600..=Leases::MOST).contains(&v)) {
+                problems.add(field, "From 1 hour to 3,650 days, or empty for no end.");
+            }
+        }
+    }
+}
+
+/// What can be set on an organization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrgSpec {
+    pub name: String,
+    pub display_name: String,
+    pub description: String,
+    pub vdc_limit: Option<i64>,
+    pub limits: Limits,
+    pub leases: Leases,
+}
+
+impl OrgSpec {
+    pub fn check(self) -> Result<OrgSpec> {
+        let mut problems = Problems::default();
+        let name = problems.take("name", name::check_name(&self.name));
+        let mut display_name = problems.take("display_name", name::check_line(&self.display_name, 128));
+        if display_name.is_empty() {
+            display_name.clone_from(&name);
+        }
+        let description = problems.take("description", name::check_text(&self.description));
+        if self.vdc_limit.is_some_and(|v| !(0..=10_000).contains(&v)) {
+            problems.add("vdc_limit", "From 0 to 10,000, or empty for no limit.");
+        }
+        self.limits.check(&mut problems);
+        self.leases.check(&mut problems);
+        problems.done()?;
+        Ok(OrgSpec { name, display_name, description, ..self })
+    }
+}
+
+impl From<&Org> for OrgSpec {
+    fn from(o: &Org) -> OrgSpec {
+        OrgSpec {
+            name: o.name.clone(),
+            display_name: o.display_name.clone(),
+            description: o.description.clone(),
+            vdc_limit: o.vdc_limit,
+            limits: o.limits,
+            leases: o.leases,
+        }
+    }
+}
+
+/// A new organization comes with the user who will run it.
+#[derive(Clone, Debug)]
+pub struct NewOrg {
+    pub spec: OrgSpec,
+    pub admin: Option<NewUser>,
+}

@@ -1,0 +1,103 @@
+//! Users: local ones with a password, and those an identity provider vouches for.
+use crate::{
+    OrgId, Problems, Result, RoleId, UserId, name,
+    quota::{Amount, Limits},
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use time::OffsetDateTime;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct User {
+    pub id: UserId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub name: String,
+    pub full_name: String,
+    pub email: String,
+    pub role: RoleId,
+    pub role_name: String,
+    pub enabled: bool,
+    pub limits: Limits,
+    pub used: Amount,
+    /// The identity provider that vouches for the user. None: signs in with a password kept here.
+    pub issuer: Option<String>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub last_sign_in_at: Option<OffsetDateTime>,
+    pub version: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    pub updated_by: String,
+}
+
+impl User {
+    pub fn local(&self) -> bool {
+        self.issuer.is_none()
+    }
+}
+
+/// What can be set on a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserSpec {
+    pub name: String,
+    pub full_name: String,
+    pub email: String,
+    pub role: RoleId,
+    pub limits: Limits,
+}
+
+impl UserSpec {
+    pub fn check(self) -> Result<UserSpec> {
+        let mut problems = Problems::default();
+        let name = problems.take("name", name::check_user_name(&self.name));
+        let full_name = problems.take("full_name", name::check_line(&self.full_name, 128));
+        let email = problems.take("email", name::check_email(&self.email));
+        self.limits.check(&mut problems);
+        problems.done()?;
+        Ok(UserSpec { name, full_name, email, ..self })
+    }
+}
+
+impl From<&User> for UserSpec {
+    fn from(u: &User) -> UserSpec {
+        UserSpec {
+            name: u.name.clone(),
+            full_name: u.full_name.clone(),
+            email: u.email.clone(),
+            role: u.role,
+            limits: u.limits,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct NewUser {
+    pub spec: UserSpec,
+    pub password: Password,
+}
+
+/// A password on its way to be hashed or compared. It is never printed.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Password(String);
+
+impl Password {
+    pub fn new(text: impl Into<String>) -> Password {
+        Password(text.into())
+    }
+
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Password(…)")
+    }
+}

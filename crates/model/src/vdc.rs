@@ -1,0 +1,147 @@
+//! Virtual data centers: a share of the installation that an organization's machines live in.
+use crate::{
+    OrgId, Problems, Result, VdcId, name,
+    quota::{Amount, Limits, Measure},
+};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum AllocationModel {
+    #[default]
+    PayAsYouGo,
+    AllocationPool,
+    ReservationPool,
+}
+
+impl AllocationModel {
+    pub const ALL: [AllocationModel; 3] =
+        [AllocationModel::PayAsYouGo, AllocationModel::AllocationPool, AllocationModel::ReservationPool];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            AllocationModel::PayAsYouGo => "PayAsYouGo",
+            AllocationModel::AllocationPool => "AllocationPool",
+            AllocationModel::ReservationPool => "ReservationPool",
+        }
+    }
+
+    pub fn label(self) -> &'static str {
+        match self {
+            AllocationModel::PayAsYouGo => "Pay as you go",
+            AllocationModel::AllocationPool => "Allocation pool",
+            AllocationModel::ReservationPool => "Reservation pool",
+        }
+    }
+
+    pub fn hint(self) -> &'static str {
+        match self {
+            AllocationModel::PayAsYouGo => "Limits only: nothing is set aside.",
+            AllocationModel::AllocationPool => "A share of the limits counts when a place for machines is chosen.",
+            AllocationModel::ReservationPool => {
+                "All of the limits are set aside, used or not. Every limit must be given."
+            }
+        }
+    }
+
+    /// Takes our spellings and those of the VCD wire.
+    pub fn parse(word: &str) -> Option<AllocationModel> {
+        match word {
+            "AllocationVApp" | "Flex" => Some(AllocationModel::PayAsYouGo),
+            _ => AllocationModel::ALL.into_iter().find(|m| m.key() == word),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Vdc {
+    pub id: VdcId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub name: String,
+    pub description: String,
+    pub namespace_name: String,
+    pub allocation_model: AllocationModel,
+    pub enabled: bool,
+    pub limits: Limits,
+    pub used: Amount,
+    pub version: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    pub updated_by: String,
+}
+
+/// What can be set on a VDC.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VdcSpec {
+    pub name: String,
+    pub description: String,
+    pub allocation_model: AllocationModel,
+    pub limits: Limits,
+}
+
+impl VdcSpec {
+    /// `org_limits` and `org_name`: what the organization may have in all.
+    pub fn check(self, org_limits: &Limits, org_name: &str) -> Result<VdcSpec> {
+        let mut problems = Problems::default();
+        let name = problems.take("name", name::check_name(&self.name));
+        let description = problems.take("description", name::check_text(&self.description));
+        self.limits.check(&mut problems);
+        self.limits.check_within(org_limits, org_name, &mut problems);
+        if self.allocation_model == AllocationModel::ReservationPool {
+            for m in Measure::ALL.into_iter().filter(|m| self.limits.get(*m).is_none()) {
+                problems.add(m.field(), "A reservation pool sets all of it aside, so a limit is needed.");
+            }
+        }
+        problems.done()?;
+        Ok(VdcSpec { name, description, ..self })
+    }
+}
+
+impl From<&Vdc> for VdcSpec {
+    fn from(v: &Vdc) -> VdcSpec {
+        VdcSpec {
+            name: v.name.clone(),
+            description: v.description.clone(),
+            allocation_model: v.allocation_model,
+            limits: v.limits,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocation_models_are_read_in_our_spelling_and_vcds() {
+        assert_eq!(AllocationModel::parse("AllocationVApp"), Some(AllocationModel::PayAsYouGo));
+        assert_eq!(AllocationModel::parse("Flex"), Some(AllocationModel::PayAsYouGo));
+        for m in AllocationModel::ALL {
+            assert_eq!(AllocationModel::parse(m.key()), Some(m));
+        }
+        assert_eq!(AllocationModel::parse("pool"), None);
+    }
+
+    #[test]
+    fn a_vdc_promises_no_more_than_its_organization_has() {
+        let spec = VdcSpec {
+            name: "prod".into(),
+            limits: Limits { cpus: Some(9), ..Limits::default() },
+            ..VdcSpec::default()
+        };
+        let org = Limits { cpus: Some(8), ..Limits::default() };
+        let err = spec.clone().check(&org, "acme").expect_err("too much");
+        assert_eq!(err.fields()[0].field, "cpu_limit");
+        assert!(spec.check(&Limits::default(), "acme").is_ok());
+    }
+
+    #[test]
+    fn a_reservation_pool_needs_every_limit() {
+        let spec =
+            VdcSpec { name: "prod".into(), allocation_model: AllocationModel::ReservationPool, ..VdcSpec::default() };
+        assert_eq!(spec.check(&Limits::default(), "acme").expect_err("limits missing").fields().len(), 4);
+    }
+}
