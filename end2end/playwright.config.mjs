@@ -1,0 +1,34 @@
+// Browser tests. `make test` starts a demo of its own and passes its addresses; to try against one that runs already:
+//   BASE_URL=http://localhost:8080 npx playwright test -c end2end
+import { existsSync, readFileSync } from 'node:fs';
+import { defineConfig } from '@playwright/test';
+
+// scripts/setup.sh leaves the path of the browser it found.
+const found = new URL('../target/setup/chromium', import.meta.url);
+const chromium = process.env.CHROMIUM || (existsSync(found) ? readFileSync(found, 'utf8').trim() : undefined);
+const root = process.getuid?.() === 0;
+
+export default defineConfig({
+  testDir: './tests',
+  outputDir: './results',
+  timeout: 30_000,
+  forbidOnly: !!process.env.CI,
+  workers: 2,
+  reporter: process.env.E2E_REPORT ? [['list'], ['json', { outputFile: process.env.E2E_REPORT }]] : [['list']],
+  use: {
+    baseURL: process.env.BASE_URL ?? 'http://localhost:8080',
+    ignoreHTTPSErrors: true,
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: chromium,
+      args: [
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--no-first-run',
+        // Chromium's sandbox refuses to run as root.
+        ...(root ? ['--no-sandbox'] : []),
+      ],
+    },
+  },
+});

@@ -1,0 +1,2 @@
+//! What the binary `ssvirt` is made of.
+pub mod site;

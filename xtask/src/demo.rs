@@ -1,0 +1,93 @@
+//! A demo of its own for the browser tests: free ports, its own data, stopped at the end.
+use crate::command::target_dir;
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    fs::{self, File},
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+const DIR: &str = "target/end2end";
+
+pub(crate) struct Demo {
+    process: Child,
+    pub(crate) http: String,
+    pub(crate) https: String,
+}
+
+impl Demo {
+    pub(crate) fn start() -> Result<Demo> {
+        fs::create_dir_all(DIR)?;
+        let log = File::create(log())?;
+        let (http, https) = (free_address()?, free_address()?);
+        let process = Command::new(target_dir().join("debug/ssvirt"))
+            .args(["demo", "--http", &http, "--https", &https, "--data-dir"])
+            .arg(Path::new(DIR).join("data"))
+            .env_remove("DATABASE_URL")
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .context("the demo could not be started")?;
+        let mut demo = Demo { process, http, https };
+        demo.wait_until_ready()?;
+        Ok(demo)
+    }
+
+    fn wait_until_ready(&mut self) -> Result<()> {
+        let started = Instant::now();
+        while !answers(&self.http) {
+            if let Some(status) = self.process.try_wait()? {
+                bail!("the demo ended with {status}:\n{}", fs::read_to_string(log())?);
+            }
+            if started.elapsed() > Duration::from_secs(120) {
+                bail!("the demo was not ready after 2 minutes:\n{}", fs::read_to_string(log())?);
+            }
+            sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        if let Some(pid) = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_secs(30) {
+            if !matches!(self.process.try_wait(), Ok(None)) {
+                return;
+            }
+            sleep(Duration::from_millis(20));
+        }
+        eprintln!("The demo did not stop within 30 s of SIGTERM and was killed. Its log: {}", log().display());
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn log() -> PathBuf {
+    Path::new(DIR).join("demo.log")
+}
+
+/// Free at this moment; nobody else is likely to take it in the next one.
+fn free_address() -> Result<String> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
+}
+
+fn answers(address: &str) -> bool {
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+        let mut answer = vec![0; 12];
+        stream.read_exact(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    };
+    ask().is_ok_and(|answer| answer.ends_with(" 200"))
+}

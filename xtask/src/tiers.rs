@@ -1,0 +1,139 @@
+//! `make test`: every tier runs, even after one has failed, and one line at the end says how it went.
+use crate::{
+    command::{cargo, npm_tool, run, target_dir},
+    demo::Demo,
+    site,
+};
+use anyhow::{Context, Result, ensure};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+    time::Instant,
+};
+
+#[derive(Default, Clone, Copy)]
+struct Count {
+    passed: u64,
+    failed: u64,
+}
+
+struct Tier {
+    name: &'static str,
+    seconds: f32,
+    count: Count,
+}
+
+pub(crate) fn run_all() -> Result<ExitCode> {
+    let mut tiers = vec![];
+    let mut tier = |name, work: fn() -> Result<Count>| {
+        println!("\n== {name}");
+        let started = Instant::now();
+        let count = work().unwrap_or_else(|error| {
+            eprintln!("{name}: {error:#}");
+            Count { passed: 0, failed: 1 }
+        });
+        tiers.push(Tier { name, seconds: started.elapsed().as_secs_f32(), count });
+    };
+    tier("format", format);
+    tier("lints", lints);
+    tier("lints of the browser's half", browser_lints);
+    tier("cargo tests", cargo_tests);
+    tier("browser tests", browser_tests);
+
+    println!();
+    let mut total = Count::default();
+    for Tier { name, seconds, count } in &tiers {
+        let word = if count.failed == 0 { "ok  " } else { "FAIL" };
+        println!("{word} {name:<30} {seconds:6.1} s   {} passed, {} failed", count.passed, count.failed);
+        total.passed += count.passed;
+        total.failed += count.failed;
+    }
+    println!("\n{} passed, {} failed", total.passed, total.failed);
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn format() -> Result<Count> {
+    run(cargo().args(["fmt", "--all", "--check"])).context("`make fmt` mends it")?;
+    Ok(Count::default())
+}
+
+fn lints() -> Result<Count> {
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    Ok(Count::default())
+}
+
+fn browser_lints() -> Result<Count> {
+    run(cargo()
+        .args(["clippy", "--package=app", "--lib", "--target=wasm32-unknown-unknown", "--no-default-features"])
+        .arg("--features=hydrate")
+        .arg("--target-dir")
+        .arg(target_dir().join("front"))
+        .args(["--", "-D", "warnings"]))?;
+    Ok(Count::default())
+}
+
+fn cargo_tests() -> Result<Count> {
+    count_lines(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+}
+
+/// Passes the output on and sums up what each test binary says of itself.
+fn count_lines(command: &mut Command) -> Result<Count> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut count = Count::default();
+    for line in BufReader::new(child.stdout.take().context("no output")?).lines() {
+        let line = line?;
+        println!("{line}");
+        if let Some(result) = line.strip_prefix("test result: ") {
+            count.passed += number_before(result, " passed");
+            count.failed += number_before(result, " failed");
+        }
+    }
+    let status = child.wait()?;
+    // A test binary that was not built or did not live to its last line counts as well.
+    if !status.success() && count.failed == 0 {
+        count.failed = 1;
+    }
+    Ok(count)
+}
+
+fn number_before(text: &str, word: &str) -> u64 {
+    let digits = text.split(word).next().unwrap_or_default();
+    digits.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+fn browser_tests() -> Result<Count> {
+    site::build(false)?;
+    let demo = Demo::start()?;
+    let report = Path::new("target/end2end/report.json");
+    if report.exists() {
+        fs::remove_file(report)?;
+    }
+    let status = npm_tool("playwright")
+        .args(["test", "--config", "end2end"])
+        .env("BASE_URL", format!("http://{}", demo.http))
+        .env("BASE_URL_HTTPS", format!("https://{}", demo.https))
+        .env("E2E_REPORT", fs::canonicalize("target/end2end")?.join("report.json"))
+        .status()
+        .context("Playwright could not be started")?;
+    let text = fs::read_to_string(report).context("Playwright left no report")?;
+    let report: serde_json::Value = serde_json::from_str(&text)?;
+    let number = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
+    let count = Count { passed: number("expected") + number("flaky"), failed: number("unexpected") };
+    ensure!(status.success() || count.failed > 0, "Playwright failed: {status}");
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_before;
+
+    #[test]
+    fn counts_are_read_from_a_test_binarys_last_line() {
+        let line = "ok. 12 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        assert_eq!(number_before(line, " passed"), 12);
+        assert_eq!(number_before(line, " failed"), 3);
+        assert_eq!(number_before("nothing", " passed"), 0);
+    }
+}
