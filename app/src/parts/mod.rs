@@ -1,0 +1,28 @@
+//! The portal's parts: one file for each thing on the screen, rendered on the server. `cargo run -p app --example kit
+//! --features ssr` shows all of them in their states.
+mod answer;
+mod badge;
+mod confirm;
+mod copy;
+mod diff;
+mod field;
+mod filters;
+mod form;
+mod icon;
+mod menu;
+mod meter;
+mod note;
+mod page;
+mod pager;
+mod query;
+mod shape;
+mod table;
+mod time;
+mod toast;
+mod tray;
+mod words;
+
+pub use self::{
+    answer::*, badge::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*, menu::*, meter::*,
+    note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, tray::*, words::*,
+};

@@ -1,0 +1,111 @@
+//! What a page is built of: its head, its sections, facts, large numbers, and the place where something would be.
+use super::{Shape, Tone, words::slug};
+use leptos::prelude::*;
+
+/// The page's one h1. `sub` stands beside it ("23 in acme"), `lede` below; `acts` are its buttons, `says` its state in a
+/// sentence.
+#[component]
+pub fn PageHead(
+    #[prop(into)] title: String,
+    #[prop(optional, into)] sub: String,
+    #[prop(optional, into)] lede: String,
+    #[prop(optional)] acts: Option<AnyView>,
+    #[prop(optional)] says: Option<AnyView>,
+) -> impl IntoView {
+    view! {
+        <div class="head">
+            <div>
+                <h1>{title} {(!sub.is_empty()).then(|| view! { <small>{sub}</small> })}</h1>
+                {(!lede.is_empty()).then(|| view! { <p class="lede">{lede}</p> })}
+            </div>
+            {acts.map(|acts| view! { <div class="acts">{acts}</div> })}
+            {says.map(|says| view! { <div class="says">{says}</div> })}
+        </div>
+    }
+}
+
+/// A section under its heavy rule. `sub` stands beside the heading, `acts` at the right.
+#[component]
+pub fn Section(
+    #[prop(into)] title: String,
+    #[prop(optional, into)] sub: String,
+    #[prop(optional)] acts: Option<AnyView>,
+    children: Children,
+) -> impl IntoView {
+    let id = format!("section-{}", slug(&title));
+    view! {
+        <section class="sec" aria-labelledby=id.clone()>
+            <div class="sec-head">
+                <h2 id=id.clone()>{title}</h2>
+                {(!sub.is_empty()).then(|| view! { <p>{sub}</p> })}
+                {acts.map(|acts| view! { <div class="acts">{acts}</div> })}
+            </div>
+            {children()}
+        </section>
+    }
+}
+
+/// A list of `Fact`s.
+#[component]
+pub fn Facts(children: Children) -> impl IntoView {
+    view! { <dl class="kv">{children()}</dl> }
+}
+
+#[component]
+pub fn Fact(#[prop(into)] name: String, children: Children) -> impl IntoView {
+    view! {
+        <dt>{name}</dt>
+        <dd>{children()}</dd>
+    }
+}
+
+/// A row of `BigNumber`s on a dashboard.
+#[component]
+pub fn BigNumbers(children: Children) -> impl IntoView {
+    view! { <ul class="big">{children()}</ul> }
+}
+
+#[component]
+pub fn BigNumber(
+    #[prop(into)] number: String,
+    #[prop(into)] label: String,
+    #[prop(optional, into)] href: String,
+    #[prop(optional)] shape: Option<Shape>,
+    #[prop(optional)] tone: Tone,
+) -> impl IntoView {
+    let inside = view! {
+        <b>{number}</b>
+        <span>{shape.map(|name| view! { <Shape name tone /> })} {label}</span>
+    };
+    if href.is_empty() {
+        view! {
+            <li>
+                <div>{inside}</div>
+            </li>
+        }
+        .into_any()
+    } else {
+        view! {
+            <li>
+                <a href=href>{inside}</a>
+            </li>
+        }
+        .into_any()
+    }
+}
+
+/// Where a list would be: what it is for (children), and the first step (`acts`).
+#[component]
+pub fn Empty(
+    #[prop(into)] title: String,
+    #[prop(optional)] acts: Option<AnyView>,
+    children: Children,
+) -> impl IntoView {
+    view! {
+        <div class="empty">
+            <h2>{title}</h2>
+            <p>{children()}</p>
+            {acts.map(|acts| view! { <div class="acts">{acts}</div> })}
+        </div>
+    }
+}

@@ -1,0 +1,74 @@
+//! A moment: relative words in the text, the exact time in the title.
+use leptos::prelude::*;
+use time::{OffsetDateTime, UtcOffset, macros::format_description};
+
+/// "6 min ago". `now` is the request's clock, so that one page speaks of one moment.
+#[component]
+pub fn Time(at: OffsetDateTime, now: OffsetDateTime) -> impl IntoView {
+    let at = at.to_offset(UtcOffset::UTC);
+    view! { <time datetime=machine(at) title=exact(at)>{relative(at, now)}</time> }
+}
+
+fn machine(at: OffsetDateTime) -> String {
+    at.format(format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z")).unwrap_or_default()
+}
+
+fn exact(at: OffsetDateTime) -> String {
+    at.format(format_description!("[day padding:none] [month repr:short] [year], [hour]:[minute]:[second] UTC"))
+        .unwrap_or_default()
+}
+
+fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
+    let seconds = (now - at).whole_seconds();
+    let (amount, unit) = match seconds.unsigned_abs() {
+        0..5 => return "now".to_owned(),
+        s @ 5..60 => (s, "s"),
+        s @ 60..3_600 => (s / 60, "min"),
+        s @ 3_600..86_400 => (s / 3_600, "h"),
+        s @ 86_400..172_800 => (s / 86_400, "day"),
+        s @ 172_800..5_184_000 => (s / 86_400, "days"),
+        _ => return date(at, now),
+    };
+    if seconds > 0 { format!("{amount} {unit} ago") } else { format!("in {amount} {unit}") }
+}
+
+fn date(at: OffsetDateTime, now: OffsetDateTime) -> String {
+    let text = if at.year() == now.year() {
+        at.format(format_description!("[day padding:none] [month repr:short]"))
+    } else {
+        at.format(format_description!("[day padding:none] [month repr:short] [year]"))
+    };
+    text.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use time::macros::datetime;
+
+    const NOW: OffsetDateTime = datetime!(2026-11-16 12:00 UTC);
+
+    #[test]
+    fn near_moments_are_relative() {
+        assert_eq!(relative(datetime!(2026-11-16 11:59:58 UTC), NOW), "now");
+        assert_eq!(relative(datetime!(2026-11-16 11:59:40 UTC), NOW), "20 s ago");
+        assert_eq!(relative(datetime!(2026-11-16 11:54 UTC), NOW), "6 min ago");
+        assert_eq!(relative(datetime!(2026-11-16 03:00 UTC), NOW), "9 h ago");
+        assert_eq!(relative(datetime!(2026-11-15 03:00 UTC), NOW), "1 day ago");
+        assert_eq!(relative(datetime!(2026-10-06 12:00 UTC), NOW), "41 days ago");
+        assert_eq!(relative(datetime!(2026-11-23 12:00 UTC), NOW), "in 7 days");
+    }
+
+    #[test]
+    fn far_moments_are_dates() {
+        assert_eq!(relative(datetime!(2026-09-04 10:00 UTC), NOW), "4 Sep");
+        assert_eq!(relative(datetime!(2025-09-04 10:00 UTC), NOW), "4 Sep 2025");
+    }
+
+    #[test]
+    fn the_title_is_exact_and_in_utc() {
+        let at = datetime!(2026-11-16 11:20:14 +1).to_offset(UtcOffset::UTC);
+        assert_eq!(exact(at), "16 Nov 2026, 10:20:14 UTC");
+        assert_eq!(machine(at), "2026-11-16T10:20:14Z");
+    }
+}

@@ -1,0 +1,56 @@
+//! Numbers as people read them.
+
+/// 1204 is "1,204".
+pub fn num(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// "1 user", "1,204 users".
+pub fn plural(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", num(number), if number == 1 { one } else { many })
+}
+
+/// Small numbers at the start of a sentence.
+pub(super) fn spelled(number: usize) -> String {
+    const WORDS: [&str; 10] = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
+    WORDS.get(number).map_or_else(|| num(number as u64), |word| (*word).to_owned())
+}
+
+/// "Show deleted" becomes "show-deleted": ids made from headings.
+pub(super) fn slug(text: &str) -> String {
+    let words: Vec<String> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    words.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_get_commas() {
+        assert_eq!(
+            ["0", "999", "1,204", "12,000", "1,234,567"].map(String::from),
+            [0, 999, 1204, 12_000, 1_234_567].map(num)
+        );
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(plural(1, "user", "users"), "1 user");
+        assert_eq!(plural(1204, "user", "users"), "1,204 users");
+    }
+
+    #[test]
+    fn slugs_are_plain_words() {
+        assert_eq!(slug("Users and roles of “acme”"), "users-and-roles-of-acme");
+    }
+}

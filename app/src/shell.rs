@@ -1,0 +1,6 @@
+//! The frame around every page: the HTML document, the two portals' layout, the sign-in door.
+mod document;
+mod door;
+mod layout;
+
+pub use self::{document::*, door::*, layout::*};
