@@ -1,6 +1,6 @@
 // Cuts the portal's two fonts from their npm packages into target/site/pkg/fonts: the Latin letters of English, German and
 // western Europe, and only the weights in use. They stand inside pkg/ because cargo-leptos empties everything beside it.
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import subsetFont from 'subset-font';
@@ -23,12 +23,8 @@ let licence = '';
 for (const { name, title, weights, text } of fonts) {
   const from = join(root, 'node_modules/@fontsource-variable', name);
   const source = join(from, `files/${name}-latin-wght-normal.woff2`);
-  const target = join(out, `${name}.woff2`);
   licence += `${title} (${name}.woff2, a subset)\n\n${readFileSync(join(from, 'LICENSE'), 'utf8').trim()}\n\n\n`;
-  const newest = Math.max(statSync(source).mtimeMs, statSync(fileURLToPath(import.meta.url)).mtimeMs);
-  if (existsSync(target) && statSync(target).mtimeMs > newest) continue;
   const cut = await subsetFont(readFileSync(source), text, { targetFormat: 'woff2', variationAxes: { wght: weights } });
-  writeFileSync(target, cut);
-  console.log(`${name}.woff2: ${cut.length} bytes`);
+  writeFileSync(join(out, `${name}.woff2`), cut);
 }
 writeFileSync(join(out, 'OFL.txt'), licence);
