@@ -99,6 +99,7 @@ create index users_by_org_created on users (org_id, created_at, id) where delete
 create table sessions (
     id_hash      bytea primary key,                          -- SHA-256 of what the cookie holds
     user_id      uuid references users (id),                 -- null before sign-in
+    role_ids     uuid[] not null default '{}',               -- what the identity provider's groups gave, for users who defer to it
     data         jsonb not null,
     address      text not null default '',
     agent        text not null default '',

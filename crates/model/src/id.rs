@@ -1,4 +1,5 @@
 //! One id (a UUID) an object: bare in our own addresses and columns, `urn:vcloud:<type>:<uuid>` on the VCD wire.
+use crate::Action;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 use uuid::Uuid;
@@ -51,6 +52,17 @@ impl Kind {
 
     pub fn parse(key: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|k| k.key() == key)
+    }
+
+    /// The list it is seen in: who may read that may also learn that one of them changed.
+    pub fn shown_by(self) -> Option<Action> {
+        match self {
+            Kind::Org => Some(Action::OrgView),
+            Kind::User => Some(Action::UserList),
+            Kind::Role => Some(Action::RoleList),
+            Kind::Vdc => Some(Action::VdcList),
+            Kind::Installation | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => None,
+        }
     }
 
     /// The word in a sentence.

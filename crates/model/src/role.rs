@@ -180,6 +180,12 @@ impl RoleForm {
     }
 }
 
+impl From<&Role> for RoleForm {
+    fn from(r: &Role) -> RoleForm {
+        RoleForm { name: r.name.clone(), description: r.description.clone(), rights: r.rights }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,1 +1,120 @@
-//! placeholder
+//! PostgreSQL, and nothing else knows SQL. What a lookup returns is authorised; what is changed is recorded in the
+//! same transaction.
+mod audit;
+mod bulk;
+mod changes;
+mod constraint;
+mod event;
+mod handle;
+mod idp;
+mod list;
+mod org;
+mod quota;
+mod role;
+mod session;
+mod task;
+mod user;
+mod vdc;
+mod write;
+
+pub use audit::Refusal;
+pub use handle::Authorized;
+pub use idp::IdentityProvider;
+pub use session::{SessionRow, SessionUser};
+pub use task::Tray;
+pub use user::Credentials;
+pub use write::{Record, Write};
+
+use constraint::mapped;
+use model::{Error, Result};
+use sqlx::{
+    PgPool,
+    migrate::Migrator,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+use std::{str::FromStr, sync::Arc, time::Duration};
+use tokio::sync::{Notify, broadcast};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// The oldest PostgreSQL whose SQL we use (`nulls not distinct`).
+pub const OLDEST_POSTGRES: i32 = 15;
+
+#[derive(Clone)]
+pub struct Store {
+    pool: PgPool,
+    /// Rung after each commit; `changes` tells the other replicas.
+    bell: Arc<Notify>,
+    changes: broadcast::Sender<model::event::Change>,
+}
+
+impl Store {
+    /// Opens a pool without connecting yet: a database that is down makes requests fail, not the start.
+    pub fn open(url: &str, max_connections: u32) -> Result<Store> {
+        let options = PgConnectOptions::from_str(url)
+            .map_err(|e| Error::BadRequest(format!("The database URL can't be read: {}", scrubbed(&e))))?
+            .application_name("ssvirt");
+        let pool = PgPoolOptions::new()
+            .max_connections(max_connections)
+            .acquire_timeout(Duration::from_secs(3))
+            .idle_timeout(Duration::from_secs(300))
+            .connect_lazy_with(options);
+        Ok(Store { pool, bell: Arc::new(Notify::new()), changes: broadcast::channel(1024).0 })
+    }
+
+    /// Brings the tables and the predefined roles up to date. Replicas that start together wait for each other on
+    /// an advisory lock, and the second finds nothing to do.
+    pub async fn migrate(&self) -> Result<()> {
+        MIGRATIONS.run(&self.pool).await.map_err(|e| match e {
+            sqlx::migrate::MigrateError::Execute(e) => mapped(e),
+            e => Error::Internal(format!("migration: {e}")),
+        })?;
+        self.sync_predefined_roles().await
+    }
+
+    /// Migrations that this binary has and the database has not.
+    pub async fn migrations_pending(&self) -> Result<usize> {
+        let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(mapped)?;
+        if !known {
+            return Ok(MIGRATIONS.iter().count());
+        }
+        let done: Vec<i64> = sqlx::query_scalar("select version from _sqlx_migrations where success")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(MIGRATIONS.iter().filter(|m| !done.contains(&m.version)).count())
+    }
+
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query_scalar!(r#"select 1 as "one!""#).fetch_one(&self.pool).await.map_err(mapped).map(|_| ())
+    }
+
+    /// The server's major version.
+    pub async fn postgres_version(&self) -> Result<i32> {
+        let number = sqlx::query_scalar!(r#"select current_setting('server_version_num')::int as "number!""#)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(number / 10_000)
+    }
+
+    /// Connections open and, of these, idle.
+    pub fn connections(&self) -> (u32, usize) {
+        (self.pool.size(), self.pool.num_idle())
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// sqlx may quote the URL, and the URL holds the password.
+fn scrubbed(e: &sqlx::Error) -> String {
+    match e {
+        sqlx::Error::Configuration(e) => e.to_string().split("://").next().unwrap_or_default().to_owned(),
+        _ => "it looks like postgres://user:password@host/database".into(),
+    }
+}

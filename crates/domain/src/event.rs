@@ -1,0 +1,18 @@
+//! Events: one's own, or those of the organization with the right to see them.
+use crate::Domain;
+use model::{
+    Action, Actor, OrgId, Result,
+    decide::{Resource, list_scope},
+    event::{Change, Event},
+    list::{ListQuery, Page},
+};
+
+pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Event>> {
+    d.store.events(list_scope(actor, Action::EventList, org)?, q).await
+}
+
+/// May this actor learn that this changed? The same rule as for the list of events.
+pub fn concerns(actor: &Actor, change: &Change) -> bool {
+    actor.may(Action::EventList, Resource::Owned(change.org, change.user))
+        || (change.org == actor.org && change.kind.shown_by().is_some_and(|a| actor.may(a, Resource::Of(change.org))))
+}

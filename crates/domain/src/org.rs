@@ -1,0 +1,115 @@
+//! Organizations. The provider makes them; the provider's own is protected.
+use crate::{Domain, user};
+use model::{
+    Action, Actor, Error, Kind, OrgId, Result, UserId, can, conflict,
+    decide::{Resource, Scope, authorize},
+    list::{ListQuery, Page},
+    org::{NewOrg, Org, OrgSpec},
+    role::Predefined,
+};
+use store::{Authorized, Record, Write};
+use uuid::Uuid;
+
+pub async fn list(d: &Domain, actor: &Actor, q: &ListQuery) -> Result<Page<Org>> {
+    authorize(actor, Action::OrgList, Resource::Installation)?;
+    d.store.orgs(Scope::All, q).await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: OrgId) -> Result<Org> {
+    Ok(d.store.org(actor, Action::OrgView, id).await?.into_inner())
+}
+
+/// Makes an organization and, in the same transaction, the user who will run it.
+pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
+    d.attempt(actor, Action::OrgCreate, async {
+        authorize(actor, Action::OrgCreate, Resource::Installation)?;
+        let spec = new.spec.check();
+        let admin = match new.admin {
+            Some(mut admin) => {
+                admin.spec.role = Predefined::OrganizationAdministrator.id();
+                Some(user::check_new(admin).map_err(|e| user::with_prefix(e, user::ADMIN_FIELDS)))
+            }
+            None => None,
+        };
+        // what is wrong with either is said at once
+        let (spec, admin) = match (spec, admin.transpose()) {
+            (Ok(s), Ok(a)) => (s, a),
+            (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {
+                a.extend(b);
+                return Err(Error::Invalid(a));
+            }
+            (Err(e), _) | (_, Err(e)) => return Err(e),
+        };
+        let hash = match &admin {
+            Some(a) => Some(d.hasher.hash(&a.password).await?),
+            None => None,
+        };
+        let id = OrgId(Uuid::now_v7());
+        let mut tx = d.store.write(actor).await?;
+        tx.org_insert(id, &spec).await?;
+        if let (Some(a), Some(hash)) = (&admin, &hash) {
+            let user = UserId(Uuid::now_v7());
+            let role = Predefined::OrganizationAdministrator.name();
+            tx.user_insert(user, id, &a.spec, hash).await.map_err(|e| user::with_prefix(e, user::ADMIN_FIELDS))?;
+            tx.record(Record::new(Action::UserCreate, id, user, &a.spec.name).after(&(&a.spec, role))).await?;
+        }
+        tx.commit(Record::new(Action::OrgCreate, id, id, &spec.name).after(&spec).with_task()).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// `version` is the one the editor saw. Limits are the provider's to change; the rest an organization may do itself.
+pub async fn edit(d: &Domain, actor: &Actor, id: OrgId, version: i64, spec: OrgSpec) -> Result<Org> {
+    d.attempt(actor, Action::OrgEdit, async {
+        let mut tx = d.store.write(actor).await?;
+        let org = tx.org(Action::OrgEdit, id).await?;
+        let current = OrgSpec::from(&*org);
+        let limits_change = (spec.limits, spec.vdc_limit) != (current.limits, current.vdc_limit);
+        if limits_change || spec.name != current.name {
+            authorize(actor, Action::OrgEditLimits, Resource::Of(id))?;
+        }
+        if org.is_provider && spec.name != current.name {
+            return Err(Error::field("name", "The provider's own organization keeps its name."));
+        }
+        let spec = spec.check()?;
+        if version != org.version {
+            let changed = (org.updated_by.as_str(), org.updated_at, org.version);
+            return Err(Error::Conflict(Box::new(conflict(Kind::Org, &org.name, changed, &current, &spec))));
+        }
+        tx.org_update(&org, &spec).await?;
+        tx.commit(Record::new(Action::OrgEdit, id, id, &spec.name).before(&current).after(&spec).with_task()).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+pub async fn set_enabled(d: &Domain, actor: &Actor, id: OrgId, enabled: bool) -> Result<Org> {
+    let action = if enabled { Action::OrgEnable } else { Action::OrgDisable };
+    d.attempt(actor, action, async {
+        let (mut tx, org) = hold(d, actor, action, id).await?;
+        tx.org_set_enabled(&org, enabled).await?;
+        tx.commit(Record::new(action, id, id, &org.name).with_task()).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// When it is empty and disabled. Its users and roles go with it.
+pub async fn delete(d: &Domain, actor: &Actor, id: OrgId) -> Result<()> {
+    let action = Action::OrgDelete;
+    d.attempt(actor, action, async {
+        let (mut tx, org) = hold(d, actor, action, id).await?;
+        tx.org_delete(&org).await?;
+        tx.commit(Record::new(action, id, id, &org.name).before(&OrgSpec::from(&*org)).with_task()).await?;
+        Ok(())
+    })
+    .await
+}
+
+async fn hold<'a>(d: &'a Domain, actor: &'a Actor, action: Action, id: OrgId) -> Result<(Write<'a>, Authorized<Org>)> {
+    let mut tx = d.store.write(actor).await?;
+    let org = tx.org(action, id).await?;
+    can::or_not_now(can::org(&org, action))?;
+    Ok((tx, org))
+}

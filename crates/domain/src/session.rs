@@ -1,0 +1,129 @@
+//! Signing in with a password, and out.
+use crate::Domain;
+use model::{Action, Actor, Error, OrgId, Origin, Result, UserId, audit::Outcome, user::Password};
+use store::{Credentials, Record, Refusal};
+use time::Duration;
+
+/// Failures by one name before sign-in begins to wait.
+const FREE_BY_NAME: i32 = 5;
+/// Failures from one address: many people may share it.
+const FREE_BY_ADDRESS: i32 = 50;
+const LONGEST_WAIT: Duration = Duration::minutes(15);
+
+/// Who signed in; the face makes a new session of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    pub user: UserId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub name: String,
+}
+
+pub async fn sign_in(d: &Domain, org: &str, name: &str, password: &Password, origin: Origin) -> Result<SignedIn> {
+    let (org, name) = (org.trim(), name.trim());
+    if org.len() > 128
+        || name.len() > 256
+        || password.expose().len() > 1024
+        || org.contains('\0')
+        || name.contains('\0')
+    {
+        return Err(Error::BadCredentials);
+    }
+    let by_name = format!("name:{}/{}", org.to_lowercase(), name.to_lowercase());
+    let by_address = format!("address:{}", origin.address);
+    let now = d.now();
+    if let Some(until) = d.store.sign_in_wait(&[by_name.clone(), by_address.clone()], now).await? {
+        let wait = u64::try_from((until - now).whole_seconds()).unwrap_or(0) + 1;
+        return Err(Error::TooMany {
+            message: format!("Too many failed tries. Sign-in for this name opens again in {}.", words(wait)),
+            retry_after_s: wait,
+        });
+    }
+    let found = d.store.credentials(org, name).await?;
+    let hash = found.as_ref().and_then(|c| c.password_hash.as_deref());
+    let fits = d.hasher.verify(password, hash).await?;
+    let refused = match &found {
+        Some(_) if !fits => Some("wrong password"),
+        Some(c) if !c.org_enabled => Some("the organization is disabled"),
+        Some(c) if !c.enabled => Some("the user is disabled"),
+        Some(_) => None,
+        None => Some("no such user"),
+    };
+    if let Some(reason) = refused {
+        d.store.sign_in_failed(&by_name, FREE_BY_NAME, LONGEST_WAIT, now).await?;
+        d.store.sign_in_failed(&by_address, FREE_BY_ADDRESS, LONGEST_WAIT, now).await?;
+        refuse(d, found.as_ref(), (org, name), reason, &origin).await?;
+        return Err(Error::BadCredentials);
+    }
+    let Some(c) = found else { return Err(Error::BadCredentials) };
+    d.store.sign_in_succeeded(&by_name).await?;
+    welcome(d, SignedIn { user: c.user, org: c.org, org_name: c.org_name, name: c.name }, origin).await
+}
+
+/// Records a sign-in, however it was proven.
+pub async fn welcome(d: &Domain, who: SignedIn, origin: Origin) -> Result<SignedIn> {
+    let actor = themselves(&who, origin);
+    let mut tx = d.store.write(&actor).await?;
+    tx.user_signed_in(who.user).await?;
+    tx.commit(Record::new(Action::SignIn, who.org, who.user, &who.name)).await?;
+    Ok(who)
+}
+
+pub async fn sign_out(d: &Domain, actor: &Actor) -> Result<()> {
+    let Some(user) = actor.user else { return Ok(()) };
+    let tx = d.store.write(actor).await?;
+    tx.commit(Record::new(Action::SignOut, actor.org, user, &actor.name)).await.map(|_| ())
+}
+
+async fn refuse(
+    d: &Domain,
+    found: Option<&Credentials>,
+    typed: (&str, &str),
+    reason: &str,
+    origin: &Origin,
+) -> Result<()> {
+    // what was typed for an unknown name may be a password in the wrong field: it is not kept
+    let (org, user, name) = match found {
+        Some(c) => (Some(c.org), Some(c.user), c.name.as_str()),
+        None => (d.store.org_id(typed.0).await?, None, "unknown"),
+    };
+    d.store
+        .audit_refusal(Refusal {
+            action: Action::SignIn,
+            org,
+            user,
+            user_name: name,
+            user_org: found.map_or("", |c| c.org_name.as_str()),
+            object_id: user.map(|u| u.0),
+            object_name: name,
+            outcome: Outcome::Refused,
+            reason,
+            origin,
+        })
+        .await
+}
+
+/// Just enough of an actor to record one's own sign-in.
+fn themselves(who: &SignedIn, origin: Origin) -> Actor {
+    Actor {
+        user: Some(who.user),
+        name: who.name.clone(),
+        full_name: String::new(),
+        org: who.org,
+        org_name: who.org_name.clone(),
+        org_display_name: String::new(),
+        provider: false,
+        role: model::RoleId(uuid::Uuid::nil()),
+        role_name: String::new(),
+        rights: model::Rights::NONE,
+        origin,
+    }
+}
+
+fn words(seconds: u64) -> String {
+    match seconds {
+        1 => "1 second".into(),
+        s if s < 120 => format!("{s} seconds"),
+        s => format!("{} minutes", s.div_ceil(60)),
+    }
+}

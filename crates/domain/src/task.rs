@@ -1,0 +1,22 @@
+//! Tasks: one's own, or those of the organization with the right to see them.
+use crate::Domain;
+use model::{
+    Action, Actor, OrgId, Result, TaskId,
+    decide::list_scope,
+    list::{ListQuery, Page},
+    task::Task,
+};
+use store::Tray;
+
+pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Task>> {
+    d.store.tasks(list_scope(actor, Action::TaskList, org)?, q).await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: TaskId) -> Result<Task> {
+    Ok(d.store.task(actor, Action::TaskView, id).await?.into_inner())
+}
+
+/// What runs and what ended lately, for the foot of every page.
+pub async fn tray(d: &Domain, actor: &Actor, org: Option<OrgId>) -> Result<Tray> {
+    d.store.tray(list_scope(actor, Action::TaskList, org)?).await
+}

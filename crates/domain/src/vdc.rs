@@ -1,0 +1,96 @@
+//! Virtual data centers of an organization, within what it may have.
+use crate::Domain;
+use model::{
+    Action, Actor, Error, Kind, OrgId, Result, VdcId, can, conflict,
+    decide::{Resource, authorize, list_scope},
+    list::{ListQuery, Page},
+    name,
+    vdc::{Vdc, VdcSpec},
+};
+use store::{Authorized, Record, Write};
+use uuid::Uuid;
+
+pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vdc>> {
+    d.store.vdcs(list_scope(actor, Action::VdcList, org)?, q).await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: VdcId) -> Result<Vdc> {
+    Ok(d.store.vdc(actor, Action::VdcView, id).await?.into_inner())
+}
+
+pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Result<Vdc> {
+    let action = Action::VdcCreate;
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Of(org))?;
+        let id = VdcId(Uuid::now_v7());
+        let mut tx = d.store.write(actor).await?;
+        // held until the end: nobody else makes the organization's last VDC meanwhile
+        let org = tx.org(action, org).await?;
+        let spec = spec.check(&org.limits, &org.name)?;
+        if let Some(limit) = org.vdc_limit
+            && org.vdcs >= limit
+        {
+            return Err(Error::OverQuota(format!(
+                "{} has {} of {limit} VDCs, so none is left. Delete one, or have the limit raised.",
+                org.name, org.vdcs
+            )));
+        }
+        let plain = name::namespace_name(&org.name, &spec.name, id.0, false);
+        let taken = tx.namespace_taken(&plain).await?;
+        let namespace = name::namespace_name(&org.name, &spec.name, id.0, taken);
+        tx.vdc_insert(id, &org, &spec, &namespace).await?;
+        tx.commit(Record::new(action, org.id, id, &spec.name).after(&spec).with_task()).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// The namespace keeps its name: it may hold machines.
+pub async fn edit(d: &Domain, actor: &Actor, id: VdcId, version: i64, spec: VdcSpec) -> Result<Vdc> {
+    let action = Action::VdcEdit;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vdc = tx.vdc(action, id).await?;
+        let org = tx.org_seen(action, vdc.org).await?;
+        let spec = spec.check(&org.limits, &org.name)?;
+        let current = VdcSpec::from(&*vdc);
+        if version != vdc.version {
+            let changed = (vdc.updated_by.as_str(), vdc.updated_at, vdc.version);
+            return Err(Error::Conflict(Box::new(conflict(Kind::Vdc, &vdc.name, changed, &current, &spec))));
+        }
+        tx.vdc_update(&vdc, &spec).await?;
+        tx.commit(Record::new(action, vdc.org, id, &spec.name).before(&current).after(&spec).with_task()).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// A disabled VDC allows nothing new; what runs in it goes on.
+pub async fn set_enabled(d: &Domain, actor: &Actor, id: VdcId, enabled: bool) -> Result<Vdc> {
+    let action = if enabled { Action::VdcEnable } else { Action::VdcDisable };
+    d.attempt(actor, action, async {
+        let (mut tx, vdc) = hold(d, actor, action, id).await?;
+        tx.vdc_set_enabled(&vdc, enabled).await?;
+        tx.commit(Record::new(action, vdc.org, id, &vdc.name).with_task()).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+pub async fn delete(d: &Domain, actor: &Actor, id: VdcId) -> Result<()> {
+    let action = Action::VdcDelete;
+    d.attempt(actor, action, async {
+        let (mut tx, vdc) = hold(d, actor, action, id).await?;
+        tx.vdc_delete(&vdc).await?;
+        tx.commit(Record::new(action, vdc.org, id, &vdc.name).before(&VdcSpec::from(&*vdc)).with_task()).await?;
+        Ok(())
+    })
+    .await
+}
+
+async fn hold<'a>(d: &'a Domain, actor: &'a Actor, action: Action, id: VdcId) -> Result<(Write<'a>, Authorized<Vdc>)> {
+    let mut tx = d.store.write(actor).await?;
+    let vdc = tx.vdc(action, id).await?;
+    can::or_not_now(can::vdc(&vdc, action))?;
+    Ok((tx, vdc))
+}

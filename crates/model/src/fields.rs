@@ -1,0 +1,113 @@
+//! A thing as named fields in words: for the audit's before and after, and for showing both sides of a conflict.
+use crate::{
+    Conflict, ConflictField, Kind,
+    audit::FieldChange,
+    org::{Leases, OrgSpec},
+    quota::{Limits, Measure},
+    role::RoleForm,
+    user::UserSpec,
+    vdc::VdcSpec,
+};
+use std::collections::BTreeMap;
+use time::OffsetDateTime;
+
+pub trait Fields {
+    fn fields(&self) -> Vec<(&'static str, String)>;
+}
+
+fn limit_fields(limits: &Limits) -> impl Iterator<Item = (&'static str, String)> {
+    Measure::ALL.map(|m| (m.field(), limits.get(m).map_or("no limit".into(), |v| m.words(v)))).into_iter()
+}
+
+fn lease_fields(leases: &Leases) -> [(&'static str, String); 2] {
+    let words = |s: Option<i64>| match s {
+        None => "no end".to_owned(),
+        Some(s) if s % 86_400 == 0 => format!("{} days", s / 86_400),
+        Some(s) => format!("{} hours", s / 3_600),
+    };
+    [("runtime_lease", words(leases.runtime_s)), ("storage_lease", words(leases.storage_s))]
+}
+
+impl Fields for OrgSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut out = vec![
+            ("name", self.name.clone()),
+            ("display_name", self.display_name.clone()),
+            ("description", self.description.clone()),
+            ("vdc_limit", self.vdc_limit.map_or("no limit".into(), |v| v.to_string())),
+        ];
+        out.extend(limit_fields(&self.limits));
+        out.extend(lease_fields(&self.leases));
+        out
+    }
+}
+
+impl Fields for VdcSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let mut out = vec![
+            ("name", self.name.clone()),
+            ("description", self.description.clone()),
+            ("allocation_model", self.allocation_model.key().to_owned()),
+        ];
+        out.extend(limit_fields(&self.limits));
+        out
+    }
+}
+
+impl Fields for RoleForm {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("name", self.name.clone()),
+            ("description", self.description.clone()),
+            ("rights", self.rights.names().join(", ")),
+        ]
+    }
+}
+
+/// A user with the role's name, which means more to a reader than its id.
+impl Fields for (&UserSpec, &str) {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let (user, role) = self;
+        let mut out = vec![
+            ("name", user.name.clone()),
+            ("full_name", user.full_name.clone()),
+            ("email", user.email.clone()),
+            ("role", (*role).to_owned()),
+        ];
+        out.extend(limit_fields(&user.limits));
+        out
+    }
+}
+
+/// Both sides of two edits, where they differ.
+pub fn conflict(
+    kind: Kind,
+    name: &str,
+    changed: (&str, OffsetDateTime, i64),
+    theirs: &impl Fields,
+    yours: &impl Fields,
+) -> Conflict {
+    let fields = theirs
+        .fields()
+        .into_iter()
+        .zip(yours.fields())
+        .filter(|(t, y)| t.1 != y.1)
+        .map(|((field, theirs), (_, yours))| ConflictField { field, theirs, yours })
+        .collect();
+    let (by, at, version) = changed;
+    Conflict { kind, name: name.to_owned(), changed_by: by.to_owned(), changed_at: at, version, fields }
+}
+
+/// What differs between an audit row's before and after.
+pub fn field_changes(
+    before: Option<BTreeMap<String, String>>,
+    after: Option<BTreeMap<String, String>>,
+) -> Vec<FieldChange> {
+    let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+    let names: std::collections::BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    names
+        .into_iter()
+        .filter(|n| before.get(*n) != after.get(*n))
+        .map(|n| FieldChange { field: n.clone(), before: before.get(n).cloned(), after: after.get(n).cloned() })
+        .collect()
+}

@@ -1,0 +1,93 @@
+//! What PostgreSQL says, in our words: constraint names become fields, lost connections become "unavailable".
+use model::{Error, FieldError};
+use sqlx::error::ErrorKind;
+
+/// Unique constraints and indexes: the field they are about and what to say.
+const TAKEN: &[(&str, &str, &str)] = &[
+    ("organizations_name_taken", "name", "Another organization has that name. Choose another one."),
+    ("roles_name_taken", "name", "Another role has that name. Choose another one."),
+    ("users_name_taken", "name", "Another user of this organization has that name. Choose another one."),
+    ("users_identity_taken", "name", "This identity belongs to another user already."),
+    ("vdcs_name_taken", "name", "Another VDC of this organization has that name. Choose another one."),
+    ("api_tokens_name_taken", "name", "Another of your tokens has that name. Choose another one."),
+];
+
+/// Check constraints end in one of these; what stands before is the column.
+const CHECKS: [&str; 4] = ["_form", "_length", "_range", "_known"];
+const TABLES: [&str; 5] = ["organizations_", "roles_", "users_", "vdcs_", "api_tokens_"];
+const FIELDS: &[&str] = &[
+    "name",
+    "display_name",
+    "description",
+    "full_name",
+    "email",
+    "vdc_limit",
+    "vm_limit",
+    "cpu_limit",
+    "memory_limit",
+    "storage_limit",
+    "runtime_lease",
+    "storage_lease",
+    "allocation_model",
+];
+
+pub(crate) fn mapped(e: sqlx::Error) -> Error {
+    match &e {
+        sqlx::Error::Database(db) => {
+            let constraint = db.constraint().unwrap_or_default();
+            let code = db.code().unwrap_or_default();
+            match db.kind() {
+                ErrorKind::UniqueViolation => match TAKEN.iter().find(|(name, ..)| *name == constraint) {
+                    Some((_, field, message)) => Error::Taken(FieldError { field, message: (*message).into() }),
+                    None => internal(&e),
+                },
+                ErrorKind::CheckViolation => match checked_field(constraint) {
+                    Some(field) => Error::field(field, "This value is outside what is possible."),
+                    None => internal(&e),
+                },
+                _ if unavailable_code(&code) => unavailable(&e),
+                _ => internal(&e),
+            }
+        }
+        sqlx::Error::Io(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::WorkerCrashed => unavailable(&e),
+        // a connection cut in the middle of an answer
+        sqlx::Error::Protocol(_) => unavailable(&e),
+        _ => internal(&e),
+    }
+}
+
+/// Connection trouble, a server that starts or stops, a read-only standby, or a transaction to be tried again.
+fn unavailable_code(code: &str) -> bool {
+    code.starts_with("08") || code.starts_with("57P") || matches!(code, "53300" | "25006" | "40001" | "40P01" | "3D000")
+}
+
+fn checked_field(constraint: &str) -> Option<&'static str> {
+    let column = TABLES.iter().find_map(|t| constraint.strip_prefix(t))?;
+    let column = CHECKS.iter().find_map(|c| column.strip_suffix(c))?;
+    FIELDS.iter().find(|f| **f == column).copied()
+}
+
+fn unavailable(e: &sqlx::Error) -> Error {
+    tracing::warn!(error = %e, "the database does not answer");
+    Error::Unavailable("The database does not answer. Nothing was changed; try again in a moment.".into())
+}
+
+fn internal(e: &sqlx::Error) -> Error {
+    Error::Internal(format!("database: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_constraint_names_its_field() {
+        assert_eq!(checked_field("organizations_display_name_length"), Some("display_name"));
+        assert_eq!(checked_field("vdcs_memory_limit_range"), Some("memory_limit"));
+        assert_eq!(checked_field("vdcs_vms_used_range"), None);
+    }
+}

@@ -1,0 +1,75 @@
+//! Events.
+use crate::{
+    Store,
+    list::{Build, ListSql, since, sort},
+};
+use model::{
+    EventId, OrgId, Result, UserId,
+    decide::Scope,
+    event::Event,
+    list::{ListQuery, Page},
+};
+use sqlx::FromRow;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const SQL: ListSql = ListSql {
+    columns: "t.id, t.org_id, o.name as org_name, t.user_id, t.user_name, t.kind, t.object_kind, t.object_id, t.object_name, \
+              t.message, t.request_id, t.created_at",
+    from: "events t join organizations o on o.id = t.org_id",
+    count_from: "events t",
+    living: "true",
+    sorts: &[sort("time", "t.created_at", "timestamptz")],
+    search: &["t.object_name", "t.user_name", "t.message", "t.request_id"],
+    org: "t.org_id",
+    owner: "t.user_id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    org_id: Uuid,
+    org_name: String,
+    user_id: Option<Uuid>,
+    user_name: String,
+    kind: String,
+    object_kind: String,
+    object_id: Option<Uuid>,
+    object_name: String,
+    message: String,
+    request_id: String,
+    created_at: OffsetDateTime,
+}
+
+fn read(r: Row) -> Result<Event> {
+    Ok(Event {
+        id: EventId(r.id),
+        org: OrgId(r.org_id),
+        org_name: r.org_name,
+        user: r.user_id.map(UserId),
+        user_name: r.user_name,
+        kind: r.kind,
+        object_kind: r.object_kind,
+        object_id: r.object_id,
+        object_name: r.object_name,
+        message: r.message,
+        request_id: r.request_id,
+        created_at: r.created_at,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    match key {
+        "kind" => {
+            b.push(" and t.object_kind = ").push_bind(value.to_owned());
+        }
+        "since" => since(b, "t.created_at", value),
+        _ => {}
+    }
+}
+
+impl Store {
+    pub async fn events(&self, scope: Scope, q: &ListQuery) -> Result<Page<Event>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+}

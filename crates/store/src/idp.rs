@@ -1,0 +1,112 @@
+//! Identity providers: the provider's own and one an organization.
+use crate::{Authorized, Store, Write, constraint::mapped};
+use model::{OrgId, Result, RoleId, org::Org};
+use uuid::Uuid;
+
+pub struct IdentityProvider {
+    pub org: OrgId,
+    pub org_name: String,
+    pub org_is_provider: bool,
+    pub issuer: String,
+    pub client_id: String,
+    /// Sealed with the master secret; only `domain` opens it.
+    pub client_secret: Vec<u8>,
+    pub groups_claim: String,
+    pub scopes: String,
+    /// For users none of whose groups is listed. None: they can't sign in.
+    pub default_role: Option<RoleId>,
+    /// The allow-list: which group gives which role.
+    pub groups: Vec<(String, RoleId)>,
+    pub version: i64,
+}
+
+impl Store {
+    pub async fn identity_provider(&self, org_name: &str) -> Result<Option<IdentityProvider>> {
+        let found = sqlx::query!(
+            "select p.*, o.name as org_name, o.is_provider from identity_providers p join organizations o on o.id = p.org_id
+             where lower(o.name) = lower($1) and o.deleted_at is null and o.enabled",
+            org_name
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let Some(p) = found else { return Ok(None) };
+        let groups = sqlx::query!(
+            "select group_name, role_id from identity_provider_groups where org_id = $1 order by group_name",
+            p.org_id
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(Some(IdentityProvider {
+            org: OrgId(p.org_id),
+            org_name: p.org_name,
+            org_is_provider: p.is_provider,
+            issuer: p.issuer,
+            client_id: p.client_id,
+            client_secret: p.client_secret,
+            groups_claim: p.groups_claim,
+            scopes: p.scopes,
+            default_role: p.default_role.map(RoleId),
+            groups: groups.into_iter().map(|g| (g.group_name, RoleId(g.role_id))).collect(),
+            version: p.version,
+        }))
+    }
+
+    /// Does the sign-in page offer it?
+    pub async fn has_identity_provider(&self, org_name: &str) -> Result<bool> {
+        sqlx::query_scalar!(
+            r#"select exists (select 1 from identity_providers p join organizations o on o.id = p.org_id
+                              where lower(o.name) = lower($1) and o.deleted_at is null and o.enabled) as "has!""#,
+            org_name
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(mapped)
+    }
+}
+
+impl Write<'_> {
+    pub async fn identity_provider_set(&mut self, org: &Authorized<Org>, p: &IdentityProvider) -> Result<()> {
+        sqlx::query!(
+            "insert into identity_providers (org_id, issuer, client_id, client_secret, groups_claim, scopes, default_role)
+             values ($1, $2, $3, $4, $5, $6, $7)
+             on conflict (org_id) do update set issuer = $2, client_id = $3, client_secret = $4, groups_claim = $5, scopes = $6,
+                 default_role = $7, version = identity_providers.version + 1, updated_at = now()",
+            org.id.0,
+            p.issuer,
+            p.client_id,
+            p.client_secret,
+            p.groups_claim,
+            p.scopes,
+            p.default_role.map(|r| r.0)
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!("delete from identity_provider_groups where org_id = $1", org.id.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let names: Vec<String> = p.groups.iter().map(|(n, _)| n.clone()).collect();
+        let roles: Vec<Uuid> = p.groups.iter().map(|(_, r)| r.0).collect();
+        sqlx::query!(
+            "insert into identity_provider_groups (org_id, group_name, role_id) select $1, n, r from unnest($2::text[], $3::uuid[]) as t (n, r)",
+            org.id.0,
+            &names,
+            &roles
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn identity_provider_remove(&mut self, org: &Authorized<Org>) -> Result<bool> {
+        let done = sqlx::query!("delete from identity_providers where org_id = $1", org.id.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(done.rows_affected() > 0)
+    }
+}

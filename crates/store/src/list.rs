@@ -1,0 +1,154 @@
+//! Keyset pages. The shape of a list's SQL is put together here from constants; what people type is always bound.
+use crate::{Store, constraint::mapped};
+use model::{
+    Result,
+    decide::Scope,
+    list::{COUNT_TO, Cursor, ListQuery, Page, Total},
+};
+use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
+use uuid::Uuid;
+
+/// How one noun is listed. `t` is the alias of its table.
+pub(crate) struct ListSql {
+    pub columns: &'static str,
+    pub from: &'static str,
+    /// The joins that filters and search need, for counting.
+    pub count_from: &'static str,
+    /// What always holds, as `t.deleted_at is null`.
+    pub living: &'static str,
+    pub sorts: &'static [Sort],
+    /// Expressions that search looks into.
+    pub search: &'static [&'static str],
+    /// The columns of organization and owner, for the scope.
+    pub org: &'static str,
+    pub owner: &'static str,
+}
+
+pub(crate) struct Sort {
+    pub key: &'static str,
+    pub expr: &'static str,
+    /// The SQL type a cursor's value is cast to.
+    pub cast: &'static str,
+}
+
+pub(crate) const fn sort(key: &'static str, expr: &'static str, cast: &'static str) -> Sort {
+    Sort { key, expr, cast }
+}
+
+pub(crate) type Build<'q> = QueryBuilder<'q, Postgres>;
+
+/// Adds a filter's condition: the filter's key and the value asked for.
+pub(crate) type FilterSql = for<'q> fn(&mut Build<'q>, &str, &str);
+
+/// The filter every list of happenings has.
+pub(crate) fn since(b: &mut Build<'_>, column: &str, value: &str) {
+    let interval = match value {
+        "hour" => "1 hour",
+        "day" => "24 hours",
+        "week" => "7 days",
+        _ => "30 days",
+    };
+    b.push(format_args!(" and {column} > now() - interval '{interval}'"));
+}
+
+#[derive(FromRow)]
+struct Keyed<Inner> {
+    #[sqlx(flatten)]
+    row: Inner,
+    cursor_value: String,
+    cursor_id: Uuid,
+}
+
+impl Store {
+    pub(crate) async fn page<R, T>(
+        &self,
+        sql: &ListSql,
+        scope: Scope,
+        q: &ListQuery,
+        filter: FilterSql,
+        read: fn(R) -> Result<T>,
+    ) -> Result<Page<T>>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let by = sql.sorts.iter().find(|s| s.key == q.sort).unwrap_or(&sql.sorts[0]);
+        let back = q.cursor.as_ref().is_some_and(|c| c.back);
+        let descending = q.descending != back;
+
+        let mut b = Build::new(format!(
+            "select {}, ({})::text as cursor_value, t.id as cursor_id from {}",
+            sql.columns, by.expr, sql.from
+        ));
+        conditions(&mut b, sql, scope, q, filter);
+        if let Some(c) = &q.cursor {
+            let sign = if descending { "<" } else { ">" };
+            b.push(format_args!(" and ({}, t.id) {sign} (", by.expr));
+            b.push_bind(c.value.clone()).push(format_args!("::{}, ", by.cast)).push_bind(c.id).push(")");
+        }
+        let way = if descending { "desc" } else { "asc" };
+        b.push(format_args!(" order by {} {way}, t.id {way} limit {}", by.expr, q.limit + 1));
+        let mut rows: Vec<Keyed<R>> = match b.build_query_as().fetch_all(&self.pool).await {
+            Ok(rows) => rows,
+            // a cursor whose value does not fit the sort it is used with
+            Err(sqlx::Error::Database(e)) if q.cursor.is_some() && e.code().is_some_and(|c| c.starts_with("22")) => {
+                return Err(model::Error::BadRequest(
+                    "That page's address is damaged. Go to the first page of the list.".into(),
+                ));
+            }
+            Err(e) => return Err(mapped(e)),
+        };
+        let more = rows.len() > q.limit as usize;
+        rows.truncate(q.limit as usize);
+        if back {
+            rows.reverse();
+        }
+        let at =
+            |r: Option<&Keyed<R>>, back| r.map(|r| Cursor { back, value: r.cursor_value.clone(), id: r.cursor_id });
+        let before = if if back { more } else { q.cursor.is_some() } { at(rows.first(), true) } else { None };
+        let after = if back || more { at(rows.last(), false) } else { None };
+        let total = self.count(sql, scope, q, filter).await?;
+        let items = rows.into_iter().map(|k| read(k.row)).collect::<Result<_>>()?;
+        Ok(Page { items, total, before, after })
+    }
+
+    async fn count(&self, sql: &ListSql, scope: Scope, q: &ListQuery, filter: FilterSql) -> Result<Total> {
+        let mut b = Build::new("select count(*) from (select 1 from ");
+        b.push(sql.count_from);
+        conditions(&mut b, sql, scope, q, filter);
+        b.push(format_args!(" limit {}) as c", COUNT_TO + 1));
+        let rows: i64 = b.build_query_scalar().fetch_one(&self.pool).await.map_err(mapped)?;
+        Ok(Total { rows: rows.min(COUNT_TO), more: rows > COUNT_TO })
+    }
+}
+
+impl ListSql {
+    /// The beginning of a query for one of them; a condition on `t` follows.
+    pub(crate) fn one<'q>(&self) -> Build<'q> {
+        Build::new(format!("select {} from {} where {} and ", self.columns, self.from, self.living))
+    }
+}
+
+fn conditions(b: &mut Build<'_>, sql: &ListSql, scope: Scope, q: &ListQuery, filter: FilterSql) {
+    b.push(format_args!(" where {}", sql.living));
+    match scope {
+        Scope::All => {}
+        Scope::Org(org) => {
+            b.push(format_args!(" and ({} = ", sql.org)).push_bind(org.0).push(")");
+        }
+        Scope::Own(org, user) => {
+            b.push(format_args!(" and ({} = ", sql.org)).push_bind(org.0).push(")");
+            b.push(format_args!(" and {} = ", sql.owner)).push_bind(user.0);
+        }
+    }
+    if !q.search.is_empty() {
+        let pattern = format!("%{}%", q.search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+        b.push(" and (");
+        for (i, expr) in sql.search.iter().enumerate() {
+            b.push(format_args!("{}{expr} ilike ", if i > 0 { " or " } else { "" })).push_bind(pattern.clone());
+        }
+        b.push(")");
+    }
+    for (key, value) in &q.filters {
+        filter(b, key, value);
+    }
+}

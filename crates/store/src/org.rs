@@ -1,0 +1,282 @@
+//! Organizations.
+use crate::{
+    Authorized, Store, Write,
+    constraint::mapped,
+    list::{Build, ListSql, sort},
+};
+use model::{
+    Action, Actor, Kind, OrgId, Result,
+    decide::{Resource, Scope},
+    list::{ListQuery, Page},
+    org::{Leases, Org, OrgSpec},
+    quota::{Amount, Limits},
+};
+use sqlx::{FromRow, PgExecutor};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const SQL: ListSql = ListSql {
+    columns: "t.*, (select count(*) from vdcs v where v.org_id = t.id and v.deleted_at is null) as vdcs, \
+              (select count(*) from users u where u.org_id = t.id and u.deleted_at is null) as users",
+    from: "organizations t",
+    count_from: "organizations t",
+    living: "t.deleted_at is null",
+    sorts: &[sort("name", "t.name", "text"), sort("created", "t.created_at", "timestamptz")],
+    search: &["t.name", "t.display_name", "t.description"],
+    org: "t.id",
+    owner: "t.id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    name: String,
+    display_name: String,
+    description: String,
+    enabled: bool,
+    is_provider: bool,
+    vdc_limit: Option<i64>,
+    vm_limit: Option<i64>,
+    cpu_limit: Option<i64>,
+    memory_limit_mb: Option<i64>,
+    storage_limit_mb: Option<i64>,
+    vms_used: i64,
+    cpus_used: i64,
+    memory_used_mb: i64,
+    storage_used_mb: i64,
+    runtime_lease_s: Option<i64>,
+    storage_lease_s: Option<i64>,
+    vdcs: i64,
+    users: i64,
+    version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    updated_by: String,
+}
+
+fn read(r: Row) -> Result<Org> {
+    Ok(Org {
+        id: OrgId(r.id),
+        name: r.name,
+        display_name: r.display_name,
+        description: r.description,
+        enabled: r.enabled,
+        is_provider: r.is_provider,
+        vdc_limit: r.vdc_limit,
+        limits: Limits {
+            vms: r.vm_limit,
+            cpus: r.cpu_limit,
+            memory_mb: r.memory_limit_mb,
+            storage_mb: r.storage_limit_mb,
+        },
+        used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
+        leases: Leases { runtime_s: r.runtime_lease_s, storage_s: r.storage_lease_s },
+        vdcs: r.vdcs,
+        users: r.users,
+        version: r.version,
+        created_at: r.created_at,
+        updated_at: r.updated_at,
+        updated_by: r.updated_by,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    if key == "enabled" {
+        b.push(" and t.enabled = ").push_bind(value == "true");
+    }
+}
+
+/// By id, or by name in any case.
+enum Which<'a> {
+    Id(OrgId),
+    Name(&'a str),
+}
+
+async fn find(db: impl PgExecutor<'_>, which: Which<'_>, lock: bool) -> Result<Option<Org>> {
+    let mut b = SQL.one();
+    match which {
+        Which::Id(id) => b.push("t.id = ").push_bind(id.0),
+        Which::Name(name) => b.push("lower(t.name) = lower(").push_bind(name.to_owned()).push(")"),
+    };
+    if lock {
+        b.push(" for update of t");
+    }
+    b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
+}
+
+fn resource(org: &Org) -> Resource {
+    Resource::Of(org.id)
+}
+
+impl Store {
+    pub async fn org(&self, actor: &Actor, action: Action, id: OrgId) -> Result<Authorized<Org>> {
+        Authorized::check(actor, action, find(&self.pool, Which::Id(id), false).await?, resource)
+    }
+
+    pub async fn org_by_name(&self, actor: &Actor, action: Action, name: &str) -> Result<Authorized<Org>> {
+        Authorized::check(actor, action, find(&self.pool, Which::Name(name), false).await?, resource)
+    }
+
+    pub async fn orgs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Org>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// Ids and names for the provider's organization switch, at most `limit`.
+    pub async fn org_names(&self, limit: i64) -> Result<Vec<(OrgId, String)>> {
+        let rows = sqlx::query!(
+            "select id, name from organizations where deleted_at is null and not is_provider order by name, id limit $1",
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (OrgId(r.id), r.name)).collect())
+    }
+
+    /// The organization of an address, as far as somebody who is in it (or the provider) may know it.
+    pub async fn org_place(&self, actor: &Actor, name: &str) -> Result<(OrgId, String, String)> {
+        if name.eq_ignore_ascii_case(&actor.org_name) {
+            return Ok((actor.org, actor.org_name.clone(), actor.org_display_name.clone()));
+        }
+        let found = sqlx::query!(
+            "select id, name, display_name from organizations where lower(name) = lower($1) and deleted_at is null",
+            name
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        match found {
+            Some(o) if actor.provider => Ok((OrgId(o.id), o.name, o.display_name)),
+            _ => Err(model::Error::NotFound(Kind::Org)),
+        }
+    }
+
+    /// The provider's organization; None before the first start made it.
+    pub async fn provider_org(&self) -> Result<Option<(OrgId, String)>> {
+        let found = sqlx::query!("select id, name from organizations where is_provider and deleted_at is null")
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(found.map(|o| (OrgId(o.id), o.name)))
+    }
+
+    /// Makes the provider's organization if there is none. Safe to call from several replicas at once.
+    pub async fn ensure_provider_org(&self, name: &str) -> Result<(OrgId, String)> {
+        sqlx::query!(
+            "insert into organizations (id, name, display_name, description, is_provider)
+             values ($1, $2, $2, 'The provider''s own organization', true) on conflict do nothing",
+            Uuid::now_v7(),
+            name
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.provider_org().await?.ok_or_else(|| model::Error::Internal("no provider organization".into()))
+    }
+}
+
+impl Write<'_> {
+    /// Looks an organization up and holds it until the transaction ends.
+    pub async fn org(&mut self, action: Action, id: OrgId) -> Result<Authorized<Org>> {
+        let found = find(&mut *self.tx, Which::Id(id), true).await?;
+        Authorized::check(self.actor, action, found, resource)
+    }
+
+    /// Looks an organization up without holding it.
+    pub async fn org_seen(&mut self, action: Action, id: OrgId) -> Result<Authorized<Org>> {
+        let found = find(&mut *self.tx, Which::Id(id), false).await?;
+        Authorized::check(self.actor, action, found, resource)
+    }
+
+    pub async fn org_insert(&mut self, id: OrgId, s: &OrgSpec) -> Result<()> {
+        sqlx::query!(
+            "insert into organizations (id, name, display_name, description, vdc_limit, vm_limit, cpu_limit, memory_limit_mb,
+                                        storage_limit_mb, runtime_lease_s, storage_lease_s, updated_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            id.0,
+            s.name,
+            s.display_name,
+            s.description,
+            s.vdc_limit,
+            s.limits.vms,
+            s.limits.cpus,
+            s.limits.memory_mb,
+            s.limits.storage_mb,
+            s.leases.runtime_s,
+            s.leases.storage_s,
+            self.actor.name,
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn org_update(&mut self, org: &Authorized<Org>, s: &OrgSpec) -> Result<()> {
+        sqlx::query!(
+            "update organizations set name = $2, display_name = $3, description = $4, vdc_limit = $5, vm_limit = $6, cpu_limit = $7,
+                    memory_limit_mb = $8, storage_limit_mb = $9, runtime_lease_s = $10, storage_lease_s = $11,
+                    version = version + 1, updated_at = now(), updated_by = $12
+             where id = $1",
+            org.id.0,
+            s.name,
+            s.display_name,
+            s.description,
+            s.vdc_limit,
+            s.limits.vms,
+            s.limits.cpus,
+            s.limits.memory_mb,
+            s.limits.storage_mb,
+            s.leases.runtime_s,
+            s.leases.storage_s,
+            self.actor.name,
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn org_set_enabled(&mut self, org: &Authorized<Org>, enabled: bool) -> Result<()> {
+        sqlx::query!(
+            "update organizations set enabled = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            org.id.0,
+            enabled,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// A tombstone for the organization, its users and its roles; their sessions end.
+    pub async fn org_delete(&mut self, org: &Authorized<Org>) -> Result<()> {
+        let id = org.id.0;
+        sqlx::query!("delete from sessions where user_id in (select id from users where org_id = $1)", id)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        sqlx::query!("delete from identity_providers where org_id = $1", id)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        sqlx::query!("update users set deleted_at = now(), version = version + 1, updated_by = $2 where org_id = $1 and deleted_at is null", id, self.actor.name)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        sqlx::query!("update roles set deleted_at = now(), version = version + 1, updated_by = $2 where org_id = $1 and deleted_at is null", id, self.actor.name)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        sqlx::query!(
+            "update organizations set deleted_at = now(), version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+            id,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}

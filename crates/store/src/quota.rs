@@ -1,0 +1,113 @@
+//! Quota: an amount is taken from the organization, the VDC and the user in one transaction, or not at all.
+use crate::{Write, constraint::mapped};
+use model::{
+    Error, Kind, Result, UserId, VdcId,
+    quota::{Amount, Limits},
+};
+
+impl Write<'_> {
+    /// Takes `ask` (or with negative numbers gives it back). Rows are locked from the organization down, always in this
+    /// order. What only gives back is never refused, even where a limit was lowered meanwhile.
+    pub async fn quota_reserve(&mut self, vdc: VdcId, user: Option<UserId>, ask: &Amount) -> Result<()> {
+        let found = sqlx::query!(
+            "select o.id, o.name, o.vm_limit, o.cpu_limit, o.memory_limit_mb, o.storage_limit_mb,
+                    o.vms_used, o.cpus_used, o.memory_used_mb, o.storage_used_mb
+             from organizations o join vdcs v on v.org_id = o.id
+             where v.id = $1 and v.deleted_at is null for update of o",
+            vdc.0
+        )
+        .fetch_optional(&mut *self.tx)
+        .await
+        .map_err(mapped)?
+        .ok_or(Error::NotFound(Kind::Vdc))?;
+        let limits = Limits {
+            vms: found.vm_limit,
+            cpus: found.cpu_limit,
+            memory_mb: found.memory_limit_mb,
+            storage_mb: found.storage_limit_mb,
+        };
+        let used = Amount {
+            vms: found.vms_used,
+            cpus: found.cpus_used,
+            memory_mb: found.memory_used_mb,
+            storage_mb: found.storage_used_mb,
+        };
+        limits.admit(&used, ask, &format!("organization {}", found.name))?;
+
+        let v = sqlx::query!(
+            "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
+             from vdcs where id = $1 for update",
+            vdc.0
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        let limits =
+            Limits { vms: v.vm_limit, cpus: v.cpu_limit, memory_mb: v.memory_limit_mb, storage_mb: v.storage_limit_mb };
+        let used =
+            Amount { vms: v.vms_used, cpus: v.cpus_used, memory_mb: v.memory_used_mb, storage_mb: v.storage_used_mb };
+        limits.admit(&used, ask, &format!("VDC {}", v.name))?;
+
+        if let Some(user) = user {
+            let u = sqlx::query!(
+                "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
+                 from users where id = $1 and deleted_at is null for update",
+                user.0
+            )
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?
+            .ok_or(Error::NotFound(Kind::User))?;
+            let limits = Limits {
+                vms: u.vm_limit,
+                cpus: u.cpu_limit,
+                memory_mb: u.memory_limit_mb,
+                storage_mb: u.storage_limit_mb,
+            };
+            let used = Amount {
+                vms: u.vms_used,
+                cpus: u.cpus_used,
+                memory_mb: u.memory_used_mb,
+                storage_mb: u.storage_used_mb,
+            };
+            limits.admit(&used, ask, &format!("user {}", u.name))?;
+            sqlx::query!(
+                "update users set vms_used = vms_used + $2, cpus_used = cpus_used + $3, memory_used_mb = memory_used_mb + $4,
+                        storage_used_mb = storage_used_mb + $5 where id = $1",
+                user.0,
+                ask.vms,
+                ask.cpus,
+                ask.memory_mb,
+                ask.storage_mb
+            )
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        }
+        sqlx::query!(
+            "update vdcs set vms_used = vms_used + $2, cpus_used = cpus_used + $3, memory_used_mb = memory_used_mb + $4,
+                    storage_used_mb = storage_used_mb + $5 where id = $1",
+            vdc.0,
+            ask.vms,
+            ask.cpus,
+            ask.memory_mb,
+            ask.storage_mb
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!(
+            "update organizations set vms_used = vms_used + $2, cpus_used = cpus_used + $3, memory_used_mb = memory_used_mb + $4,
+                    storage_used_mb = storage_used_mb + $5 where id = $1",
+            found.id,
+            ask.vms,
+            ask.cpus,
+            ask.memory_mb,
+            ask.storage_mb
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}

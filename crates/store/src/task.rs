@@ -1,0 +1,123 @@
+//! Tasks.
+use crate::{
+    Authorized, Store,
+    constraint::mapped,
+    list::{Build, ListSql, since, sort},
+};
+use model::{
+    Action, Actor, Error, OrgId, Result, TaskId, UserId,
+    decide::{Resource, Scope},
+    list::{ListQuery, Page},
+    task::{Task, TaskStatus},
+};
+use sqlx::FromRow;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const SQL: ListSql = ListSql {
+    columns: "t.*, o.name as org_name",
+    from: "tasks t join organizations o on o.id = t.org_id",
+    count_from: "tasks t",
+    living: "true",
+    sorts: &[sort("started", "t.started_at", "timestamptz")],
+    search: &["t.object_name", "t.user_name", "t.operation", "t.message"],
+    org: "t.org_id",
+    owner: "t.user_id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    org_id: Uuid,
+    org_name: String,
+    user_id: Option<Uuid>,
+    user_name: String,
+    operation: String,
+    object_kind: String,
+    object_id: Uuid,
+    object_name: String,
+    status: String,
+    progress: Option<i16>,
+    message: String,
+    request_id: String,
+    started_at: OffsetDateTime,
+    ended_at: Option<OffsetDateTime>,
+}
+
+fn read(r: Row) -> Result<Task> {
+    Ok(Task {
+        id: TaskId(r.id),
+        org: OrgId(r.org_id),
+        org_name: r.org_name,
+        user: r.user_id.map(UserId),
+        user_name: r.user_name,
+        operation: r.operation,
+        object_kind: r.object_kind,
+        object_id: r.object_id,
+        object_name: r.object_name,
+        status: TaskStatus::parse(&r.status).ok_or_else(|| Error::Internal(format!("task status {:?}", r.status)))?,
+        progress: r.progress,
+        message: r.message,
+        request_id: r.request_id,
+        started_at: r.started_at,
+        ended_at: r.ended_at,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    match key {
+        "status" => {
+            b.push(" and t.status = ").push_bind(value.to_owned());
+        }
+        "since" => since(b, "t.started_at", value),
+        _ => {}
+    }
+}
+
+/// The tray at the foot of every page.
+#[derive(Clone, Debug, Default)]
+pub struct Tray {
+    pub latest: Vec<Task>,
+    pub running: usize,
+    pub failed: usize,
+}
+
+impl Store {
+    pub async fn task(&self, actor: &Actor, action: Action, id: TaskId) -> Result<Authorized<Task>> {
+        let mut b = SQL.one();
+        b.push("t.id = ").push_bind(id.0);
+        let row: Option<Row> = b.build_query_as().fetch_optional(&self.pool).await.map_err(mapped)?;
+        Authorized::check(actor, action, row.map(read).transpose()?, |t| Resource::Owned(t.org, t.user))
+    }
+
+    pub async fn tasks(&self, scope: Scope, q: &ListQuery) -> Result<Page<Task>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// What runs now and what ended within the last day, failures and open ones first. One query.
+    pub async fn tray(&self, scope: Scope) -> Result<Tray> {
+        let mut b = SQL.one();
+        b.push("(t.ended_at is null or t.started_at > now() - interval '24 hours')");
+        match scope {
+            Scope::All => {}
+            Scope::Org(org) => {
+                b.push(" and t.org_id = ").push_bind(org.0);
+            }
+            Scope::Own(org, user) => {
+                b.push(" and t.org_id = ").push_bind(org.0).push(" and t.user_id = ").push_bind(user.0);
+            }
+        }
+        b.push(" order by t.started_at desc, t.id desc limit 50");
+        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        let mut latest = rows.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let running = latest.iter().filter(|t| !t.status.ended()).count();
+        let failed = latest.iter().filter(|t| t.status == TaskStatus::Error).count();
+        latest.sort_by_key(|t| match t.status {
+            TaskStatus::Error => 0,
+            TaskStatus::Queued | TaskStatus::Running => 1,
+            TaskStatus::Success | TaskStatus::Aborted => 2,
+        });
+        latest.truncate(8);
+        Ok(Tray { latest, running, failed })
+    }
+}

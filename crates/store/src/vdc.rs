@@ -1,0 +1,200 @@
+//! Virtual data centers.
+use crate::{
+    Authorized, Store, Write,
+    constraint::mapped,
+    list::{Build, ListSql, sort},
+};
+use model::{
+    Action, Actor, Error, OrgId, Result, VdcId,
+    decide::{Resource, Scope},
+    list::{ListQuery, Page},
+    org::Org,
+    quota::{Amount, Limits},
+    vdc::{AllocationModel, Vdc, VdcSpec},
+};
+use sqlx::{FromRow, PgExecutor};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const SQL: ListSql = ListSql {
+    columns: "t.*, o.name as org_name",
+    from: "vdcs t join organizations o on o.id = t.org_id",
+    count_from: "vdcs t join organizations o on o.id = t.org_id",
+    living: "t.deleted_at is null",
+    sorts: &[sort("name", "t.name", "text"), sort("created", "t.created_at", "timestamptz")],
+    search: &["t.name", "t.description", "o.name"],
+    org: "t.org_id",
+    owner: "t.id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    org_id: Uuid,
+    org_name: String,
+    name: String,
+    description: String,
+    namespace_name: String,
+    allocation_model: String,
+    enabled: bool,
+    vm_limit: Option<i64>,
+    cpu_limit: Option<i64>,
+    memory_limit_mb: Option<i64>,
+    storage_limit_mb: Option<i64>,
+    vms_used: i64,
+    cpus_used: i64,
+    memory_used_mb: i64,
+    storage_used_mb: i64,
+    version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    updated_by: String,
+}
+
+fn read(r: Row) -> Result<Vdc> {
+    Ok(Vdc {
+        id: VdcId(r.id),
+        org: OrgId(r.org_id),
+        org_name: r.org_name,
+        name: r.name,
+        description: r.description,
+        namespace_name: r.namespace_name,
+        allocation_model: AllocationModel::parse(&r.allocation_model)
+            .ok_or_else(|| Error::Internal(format!("allocation model {:?}", r.allocation_model)))?,
+        enabled: r.enabled,
+        limits: Limits {
+            vms: r.vm_limit,
+            cpus: r.cpu_limit,
+            memory_mb: r.memory_limit_mb,
+            storage_mb: r.storage_limit_mb,
+        },
+        used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
+        version: r.version,
+        created_at: r.created_at,
+        updated_at: r.updated_at,
+        updated_by: r.updated_by,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    match key {
+        "enabled" => {
+            b.push(" and t.enabled = ").push_bind(value == "true");
+        }
+        "model" => {
+            b.push(" and t.allocation_model = ").push_bind(value.to_owned());
+        }
+        _ => {}
+    }
+}
+
+async fn find(db: impl PgExecutor<'_>, id: VdcId, lock: bool) -> Result<Option<Vdc>> {
+    let mut b = SQL.one();
+    b.push("t.id = ").push_bind(id.0);
+    if lock {
+        b.push(" for update of t");
+    }
+    b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
+}
+
+fn resource(vdc: &Vdc) -> Resource {
+    Resource::Of(vdc.org)
+}
+
+impl Store {
+    pub async fn vdc(&self, actor: &Actor, action: Action, id: VdcId) -> Result<Authorized<Vdc>> {
+        Authorized::check(actor, action, find(&self.pool, id, false).await?, resource)
+    }
+
+    pub async fn vdcs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vdc>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+}
+
+impl Write<'_> {
+    pub async fn vdc(&mut self, action: Action, id: VdcId) -> Result<Authorized<Vdc>> {
+        let found = find(&mut *self.tx, id, true).await?;
+        Authorized::check(self.actor, action, found, resource)
+    }
+
+    /// Is there a living VDC whose namespace has that name?
+    pub async fn namespace_taken(&mut self, name: &str) -> Result<bool> {
+        sqlx::query_scalar!(
+            r#"select exists (select 1 from vdcs where namespace_name = $1 and deleted_at is null) as "taken!""#,
+            name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
+    /// `org` is locked, so that the number of its VDCs can't change in between.
+    pub async fn vdc_insert(&mut self, id: VdcId, org: &Authorized<Org>, s: &VdcSpec, namespace: &str) -> Result<()> {
+        sqlx::query!(
+            "insert into vdcs (id, org_id, name, description, namespace_name, allocation_model, vm_limit, cpu_limit, memory_limit_mb,
+                               storage_limit_mb, updated_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            id.0,
+            org.id.0,
+            s.name,
+            s.description,
+            namespace,
+            s.allocation_model.key(),
+            s.limits.vms,
+            s.limits.cpus,
+            s.limits.memory_mb,
+            s.limits.storage_mb,
+            self.actor.name,
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn vdc_update(&mut self, vdc: &Authorized<Vdc>, s: &VdcSpec) -> Result<()> {
+        sqlx::query!(
+            "update vdcs set name = $2, description = $3, allocation_model = $4, vm_limit = $5, cpu_limit = $6, memory_limit_mb = $7,
+                    storage_limit_mb = $8, version = version + 1, updated_at = now(), updated_by = $9
+             where id = $1",
+            vdc.id.0,
+            s.name,
+            s.description,
+            s.allocation_model.key(),
+            s.limits.vms,
+            s.limits.cpus,
+            s.limits.memory_mb,
+            s.limits.storage_mb,
+            self.actor.name,
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn vdc_set_enabled(&mut self, vdc: &Authorized<Vdc>, enabled: bool) -> Result<()> {
+        sqlx::query!(
+            "update vdcs set enabled = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            vdc.id.0,
+            enabled,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn vdc_delete(&mut self, vdc: &Authorized<Vdc>) -> Result<()> {
+        sqlx::query!(
+            "update vdcs set deleted_at = now(), version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+            vdc.id.0,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}
