@@ -1,0 +1,68 @@
+//! `ssvirt check`: every setting, its value, where it came from, and what is wrong.
+
+use crate::{
+    settings::{self, Need, Resolved, SettingFlags, Settings, Sources},
+    tls,
+};
+use std::process::ExitCode;
+use time::OffsetDateTime;
+
+/// Show every setting, its value and source, and try what they lead to
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Print the documentation of all settings and do nothing else
+    #[arg(long)]
+    markdown: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    if args.markdown {
+        print!("{}", settings::markdown());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let resolved = Resolved::read(&Sources::of_this_process(args.settings));
+    println!("Settings\n{}", settings::print(&resolved));
+    let mut problems = Vec::new();
+    let mut warnings = resolved.warnings.clone();
+    match Settings::build(&resolved, Need::Serve) {
+        Ok(settings) => certificate(&settings, &mut problems, &mut warnings),
+        Err(settings::Problems(wrong)) => problems.extend(wrong),
+    }
+    list("Warnings", &warnings);
+    list("Problems", &problems);
+    if problems.is_empty() {
+        println!("Nothing is wrong.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn certificate(settings: &Settings, problems: &mut Vec<String>, warnings: &mut Vec<String>) {
+    let Some(files) = &settings.api.tls else { return };
+    if let Err(error) = tls::load(files) {
+        problems.push(format!("{error:#}"));
+        return;
+    }
+    match tls::expiry(&files.cert) {
+        Ok(end) if end < OffsetDateTime::now_utc() => {
+            problems.push(format!("{} ended on {}", files.cert.display(), end.date()))
+        }
+        Ok(end) if end < OffsetDateTime::now_utc() + time::Duration::days(14) => {
+            warnings.push(format!("{} ends soon, on {}", files.cert.display(), end.date()));
+        }
+        Ok(_) => {}
+        Err(error) => problems.push(format!("{error:#}")),
+    }
+}
+
+fn list(title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        println!("{title}");
+        for line in lines {
+            println!("  {line}");
+        }
+        println!();
+    }
+}

@@ -1,0 +1,131 @@
+//! `ssvirt demo`: everything on one machine with data to look at. Its passwords are known to all, so it listens on loopback only.
+
+use super::start;
+use crate::{
+    settings::{Need, Resolved, Secret, SettingFlags, Settings, Sources},
+    shutdown::Shutdown,
+    tls,
+};
+use anyhow::Context;
+use base64::Engine;
+use std::{
+    fs,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Run a demonstration with its own PostgreSQL, simulated hubs and data to look at
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Where the demo keeps everything: database, certificate, secret
+    #[arg(long, value_name = "DIR", default_value = ".ssvirt")]
+    data_dir: PathBuf,
+    /// How long each step of a simulated hub takes, in milliseconds
+    #[arg(long, value_name = "MS")]
+    sim_delay: Option<u64>,
+    /// How many times the usual data to make, for benchmarks
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    seed_scale: u32,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let shutdown = Shutdown::default();
+    shutdown.listen_for_signals()?;
+    let dir = &args.data_dir;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
+        .with_context(|| format!("{} cannot be made", dir.display()))?;
+
+    let mut sources = Sources::of_this_process(args.settings)
+        .with_default("api.http", "localhost:8080")
+        .with_default("api.https", "localhost:8443")
+        .with_default("log.format", "pretty");
+    let own_certificate = |key| Resolved::read(&sources).get(key).is_none_or(|found| found.text.is_none());
+    if own_certificate("api.tls_cert_file") && own_certificate("api.tls_key_file") {
+        let files = tls::self_signed(dir)?;
+        sources = sources
+            .with_default("api.tls_cert_file", files.cert.to_string_lossy())
+            .with_default("api.tls_key_file", files.key.to_string_lossy());
+    }
+    sources = sources.with_default("auth.secret", secret(dir)?.expose());
+    let mut settings = Settings::build(&Resolved::read(&sources), Need::Nothing)?;
+    crate::telemetry::start(&settings.log);
+
+    // the sockets first: a port in use is known before a database is started
+    let sockets = start::Sockets::open(&settings, &shutdown).await?;
+    let postgres = match settings.database.url {
+        Some(_) => None,
+        None => Some(start_postgres(dir.join("postgres")).await?),
+    };
+    if let Some(postgres) = &postgres {
+        settings.database.url = Some(Secret::new(postgres.url.clone()));
+    }
+    let result = if shutdown.has_begun() { Ok(()) } else { serve(settings, sockets, shutdown).await };
+    if let Some(postgres) = postgres {
+        tokio::task::spawn_blocking(|| postgres.stop()).await??;
+    }
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown) -> anyhow::Result<()> {
+    println!("{}", welcome(&sockets));
+    start::serve(settings, sockets, shutdown, false).await
+}
+
+async fn start_postgres(dir: PathBuf) -> anyhow::Result<private_postgres::Server> {
+    let start = move || private_postgres::Server::start(&dir, &private_postgres::Options::default());
+    let server = tokio::task::spawn_blocking(start).await?.context("the demo's PostgreSQL could not be started")?;
+    for note in &server.notes {
+        tracing::info!("{note}");
+    }
+    Ok(server)
+}
+
+/// The demo's master secret: random, made once, readable by its owner only.
+fn secret(dir: &Path) -> anyhow::Result<Secret> {
+    let path = dir.join("secret");
+    match fs::read_to_string(&path) {
+        Ok(text) if !text.trim().is_empty() => Ok(Secret::new(text.trim())),
+        _ => {
+            let text = base64::engine::general_purpose::STANDARD.encode(rand::random::<[u8; 32]>());
+            tls::write_private(&path, &text)?;
+            Ok(Secret::new(text))
+        }
+    }
+}
+
+const USERS: &[(&str, &str, &str)] = &[
+    ("System", "administrator", "System Administrator"),
+    ("acme", "acme-admin", "Organization Administrator"),
+    ("acme", "acme-author", "vApp Author"),
+    ("acme", "acme-user", "vApp User"),
+    ("acme", "acme-console", "Console Access Only"),
+    ("globex", "globex-admin", "Organization Administrator"),
+];
+
+fn welcome(sockets: &start::Sockets) -> String {
+    let mut lines = vec![String::new(), "SSVirt is ready".to_owned()];
+    for (scheme, address) in sockets.addresses().filter(|(_, address)| address.is_ipv4() || !address.ip().is_loopback())
+    {
+        let host = if address.ip().is_loopback() || address.ip().is_unspecified() {
+            "localhost".to_owned()
+        } else {
+            address.ip().to_string()
+        };
+        let note = if scheme == "https" { "  (its certificate is self-signed)" } else { "" };
+        lines.push(format!("  {scheme}://{host}:{}{note}", address.port()));
+    }
+    lines.push(String::new());
+    lines.push(format!("  {:14}{:16}{:16}{}", "Organization", "User", "Password", "Role"));
+    for (org, user, role) in USERS {
+        lines.push(format!("  {org:14}{user:16}{:16}{role}", "ssvirt-demo"));
+    }
+    lines.push(String::new());
+    lines.push("  Ctrl-C stops it; the data stay for the next start".to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,55 @@
+//! The commands of `ssvirt`, one file each.
+
+mod check;
+mod demo;
+mod serve;
+mod start;
+
+use crate::settings::Problems;
+use clap::{Parser, Subcommand};
+use std::{future::Future, process::ExitCode};
+
+/// A self-service cloud on KubeVirt: portal, VCD-compatible API and everything behind them.
+#[derive(Debug, Parser)]
+#[command(name = "ssvirt", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Demo(demo::Args),
+    Check(check::Args),
+}
+
+/// The exit code for settings that cannot be used, the same as for a wrong command line.
+const WRONG_SETTINGS: u8 = 2;
+
+pub fn run() -> ExitCode {
+    crate::tls::use_ring();
+    let result = match Cli::parse().command {
+        Command::Serve(args) => block_on(serve::run(args)),
+        Command::Demo(args) => block_on(demo::run(args)),
+        Command::Check(args) => block_on(check::run(args)),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            for line in error
+                .to_string()
+                .lines()
+                .map(str::to_owned)
+                .chain(error.chain().skip(1).map(|cause| format!("because: {cause}")))
+            {
+                eprintln!("ssvirt: {line}");
+            }
+            ExitCode::from(if error.is::<Problems>() { WRONG_SETTINGS } else { 1 })
+        }
+    }
+}
+
+fn block_on(work: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}

@@ -1,0 +1,63 @@
+//! `/healthz` says that the process lives, `/readyz` whether it can do its work and, if not, why.
+
+use crate::AppState;
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use serde::Serialize;
+
+pub fn routes(state: AppState) -> Router {
+    Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
+}
+
+/// Asks nothing of anybody: a restart cures a stuck process, not a lost database.
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+impl Check {
+    fn ready(name: &'static str) -> Check {
+        Check { name, ready: true, message: None }
+    }
+
+    fn not_ready(name: &'static str, message: impl Into<String>) -> Check {
+        Check { name, ready: false, message: Some(message.into()) }
+    }
+}
+
+async fn readyz(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    let checks = checks(&state).await;
+    let ready = checks.iter().all(|check| check.ready);
+    let accept = headers.get(header::ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or("");
+    let mut answer = if accept.contains("text/plain") || accept.contains("text/html") {
+        let lines = checks.iter().map(|c| format!("{}: {}\n", c.name, c.message.as_deref().unwrap_or("ready")));
+        lines.collect::<String>().into_response()
+    } else {
+        let status = if ready { "ready" } else { "not ready" };
+        let body = serde_json::json!({ "status": status, "checks": checks }).to_string();
+        ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+    };
+    if !ready {
+        *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(5));
+    }
+    answer
+}
+
+async fn checks(state: &AppState) -> Vec<Check> {
+    let process =
+        if state.shutdown.has_begun() { Check::not_ready("process", "shutting down") } else { Check::ready("process") };
+    vec![process]
+}

@@ -1,0 +1,272 @@
+//! The settings as the rest of the program uses them.
+
+use super::{
+    kind::Value,
+    listen::Listen,
+    origin::Origin,
+    resolve::{Problems, Resolved},
+    secret::Secret,
+};
+use ipnet::IpNet;
+use std::{path::PathBuf, time::Duration};
+use tracing_subscriber::filter::Targets;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub database: Database,
+    pub api: Api,
+    pub auth: Auth,
+    pub kubernetes_namespace: String,
+    pub log: Log,
+    pub limits: Limits,
+    pub shutdown_grace: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub struct Database {
+    pub url: Option<Secret>,
+    pub max_connections: u32,
+}
+
+#[derive(Debug, Clone)]
+pub struct Api {
+    pub http: Option<Listen>,
+    pub https: Option<Listen>,
+    pub tls: Option<TlsFiles>,
+    pub public_url: Option<Origin>,
+    pub trusted_proxies: Vec<IpNet>,
+    pub cors_origins: Vec<Origin>,
+    /// Whether clients on loopback and private networks get /metrics.
+    pub metrics: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+#[derive(Debug, Clone)]
+pub struct Auth {
+    pub secret: Option<Secret>,
+    pub session_absolute: Duration,
+    pub session_idle: Duration,
+    pub max_concurrent_hashes: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Log {
+    pub levels: Targets,
+    pub format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    Json,
+    Pretty,
+}
+
+#[derive(Debug, Clone)]
+pub struct Limits {
+    pub body_bytes: usize,
+    pub request_timeout: Duration,
+    pub header_read_timeout: Duration,
+    pub concurrent_requests: usize,
+}
+
+/// What a command cannot do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    Nothing,
+    Database,
+    /// All that a production server needs.
+    Serve,
+}
+
+impl Settings {
+    /// The typed settings, or everything that is wrong.
+    pub fn build(resolved: &Resolved, need: Need) -> Result<Settings, Problems> {
+        let mut problems = resolved.all_problems();
+        problems.extend(missing(resolved, need));
+        problems.extend(conflicts(resolved));
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        let read = Read(resolved);
+        let tls = match (read.file("api.tls_cert_file"), read.file("api.tls_key_file")) {
+            (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
+            _ => None,
+        };
+        let https = match read.value("api.https") {
+            None if tls.is_some() => "0.0.0.0:8443".parse().ok(),
+            _ => read.listen("api.https"),
+        };
+        Ok(Settings {
+            database: Database {
+                url: read.secret("database.url"),
+                max_connections: read.number("database.max_connections") as u32,
+            },
+            api: Api {
+                http: read.listen("api.http"),
+                https,
+                tls,
+                public_url: read.origin("api.public_url"),
+                trusted_proxies: read.networks("api.trusted_proxies"),
+                cors_origins: read.origins("api.cors_origins"),
+                metrics: read.text("api.metrics") == "private",
+            },
+            auth: Auth {
+                secret: read.secret("auth.secret"),
+                session_absolute: read.duration("auth.session_absolute"),
+                session_idle: read.duration("auth.session_idle"),
+                max_concurrent_hashes: read.number("auth.max_concurrent_hashes") as usize,
+            },
+            kubernetes_namespace: read.text("kubernetes.namespace"),
+            log: Log {
+                levels: read.levels("log.level"),
+                format: if read.text("log.format") == "pretty" { LogFormat::Pretty } else { LogFormat::Json },
+            },
+            limits: Limits {
+                body_bytes: read.number("limits.body_bytes") as usize,
+                request_timeout: read.duration("limits.request_timeout"),
+                header_read_timeout: read.duration("limits.header_read_timeout"),
+                concurrent_requests: read.number("limits.concurrent_requests") as usize,
+            },
+            shutdown_grace: read.duration("shutdown.grace"),
+        })
+    }
+}
+
+fn missing(resolved: &Resolved, need: Need) -> Vec<String> {
+    let keys: &[(&str, &str)] = match need {
+        Need::Nothing => &[],
+        Need::Database => &[("database.url", "set DATABASE_URL")],
+        Need::Serve => &[
+            ("database.url", "set DATABASE_URL to the address of a PostgreSQL"),
+            ("auth.secret", "set SSVIRT_SECRET; make one with: openssl rand -base64 32"),
+        ],
+    };
+    let absent = |key: &str| resolved.get(key).is_some_and(|f| f.text.is_none());
+    keys.iter().filter(|(key, _)| absent(key)).map(|(key, advice)| format!("{key} is not set; {advice}")).collect()
+}
+
+/// What is wrong with settings that are each right by themselves.
+fn conflicts(resolved: &Resolved) -> Vec<String> {
+    let read = Read(resolved);
+    let mut problems = Vec::new();
+    let (cert, key) = (read.file("api.tls_cert_file"), read.file("api.tls_key_file"));
+    match (&cert, &key) {
+        (Some(_), None) => {
+            problems.push("api.tls_cert_file is set but api.tls_key_file is not; https needs both".to_owned())
+        }
+        (None, Some(_)) => {
+            problems.push("api.tls_key_file is set but api.tls_cert_file is not; https needs both".to_owned())
+        }
+        (None, None) if read.listen("api.https").is_some() => problems
+            .push("api.https is on but there is no certificate; set api.tls_cert_file and api.tls_key_file".to_owned()),
+        _ => {}
+    }
+    for (setting, file) in [("api.tls_cert_file", &cert), ("api.tls_key_file", &key)] {
+        if let Some(Err(error)) = file.as_ref().map(std::fs::File::open) {
+            let path = file.as_deref().unwrap_or_else(|| std::path::Path::new("")).display();
+            problems.push(format!("{setting} names {path}, which cannot be read: {error}"));
+        }
+    }
+    let http_off = matches!(read.value("api.http"), Some(Value::Listen(None)));
+    let https_off = read.listen("api.https").is_none() && (cert.is_none() || read.value("api.https").is_some());
+    if http_off && https_off {
+        problems.push("api.http and api.https are both off, so nobody could connect".to_owned());
+    }
+    if let (Some(Value::Duration(idle)), Some(Value::Duration(absolute))) =
+        (read.value("auth.session_idle"), read.value("auth.session_absolute"))
+        && idle > absolute
+    {
+        problems.push("auth.session_idle is longer than auth.session_absolute, so it would never apply".to_owned());
+    }
+    problems
+}
+
+/// Typed reading of resolved values. A row's kind decides its type; `every_row_has_the_type_it_is_read_as` holds the two together.
+struct Read<'a>(&'a Resolved);
+
+impl Read<'_> {
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.0.get(key).unwrap_or_else(|| panic!("there is no setting {key}")).value.as_ref()
+    }
+
+    fn number(&self, key: &str) -> u64 {
+        match self.value(key) {
+            Some(Value::Number(n)) => *n,
+            other => panic!("{key} is read as a number: {other:?}"),
+        }
+    }
+
+    fn duration(&self, key: &str) -> Duration {
+        match self.value(key) {
+            Some(Value::Duration(d)) => *d,
+            other => panic!("{key} is read as a time: {other:?}"),
+        }
+    }
+
+    fn text(&self, key: &str) -> String {
+        match self.value(key) {
+            Some(Value::Text(t)) => t.clone(),
+            other => panic!("{key} is read as text: {other:?}"),
+        }
+    }
+
+    fn levels(&self, key: &str) -> Targets {
+        match self.value(key) {
+            Some(Value::Levels(t)) => t.clone(),
+            other => panic!("{key} is read as log levels: {other:?}"),
+        }
+    }
+
+    fn listen(&self, key: &str) -> Option<Listen> {
+        match self.value(key) {
+            Some(Value::Listen(l)) => *l,
+            None => None,
+            other => panic!("{key} is read as an address: {other:?}"),
+        }
+    }
+
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        match self.value(key) {
+            Some(Value::File(f)) => Some(f.clone()),
+            None => None,
+            other => panic!("{key} is read as a file: {other:?}"),
+        }
+    }
+
+    fn origin(&self, key: &str) -> Option<Origin> {
+        match self.value(key) {
+            Some(Value::Origin(o)) => Some(o.clone()),
+            None => None,
+            other => panic!("{key} is read as a site: {other:?}"),
+        }
+    }
+
+    fn origins(&self, key: &str) -> Vec<Origin> {
+        match self.value(key) {
+            Some(Value::Origins(o)) => o.clone(),
+            None => Vec::new(),
+            other => panic!("{key} is read as sites: {other:?}"),
+        }
+    }
+
+    fn networks(&self, key: &str) -> Vec<IpNet> {
+        match self.value(key) {
+            Some(Value::Networks(n)) => n.clone(),
+            None => Vec::new(),
+            other => panic!("{key} is read as networks: {other:?}"),
+        }
+    }
+
+    fn secret(&self, key: &str) -> Option<Secret> {
+        match self.value(key) {
+            Some(Value::Secret(s)) => Some(s.clone()),
+            None => None,
+            other => panic!("{key} is read as a secret: {other:?}"),
+        }
+    }
+}
