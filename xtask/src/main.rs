@@ -2,6 +2,9 @@
 mod bindgen;
 mod command;
 mod demo;
+mod duplicates;
+mod postgres;
+mod queries;
 mod site;
 mod tiers;
 
@@ -11,9 +14,20 @@ use std::{path::Path, process::ExitCode};
 const USAGE: &str = "usage:
   xtask site [--release]    build target/site: wasm, script, styles, fonts
   xtask tools               make target/tools/wasm-bindgen, which cargo-leptos looks for on PATH
-  xtask test                all of `make test`";
+  xtask lint                format, lints and duplicated crates
+  xtask test                all of `make test`
+  xtask with-postgres [--dir DIR] -- COMMAND…
+                            run a command with the DATABASE_URL of a PostgreSQL that lives as long; with DIR its data stay
+  xtask sqlx [--check]      describe all checked queries anew in .sqlx, or say whether they are described rightly";
 
-fn main() -> Result<ExitCode> {
+fn main() -> ExitCode {
+    run().unwrap_or_else(|error| {
+        eprintln!("{error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run() -> Result<ExitCode> {
     let mut args = std::env::args();
     let own_name = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
@@ -28,7 +42,12 @@ fn main() -> Result<ExitCode> {
         ["site"] => site::build(false)?,
         ["site", "--release"] => site::build(true)?,
         ["tools"] => bindgen::link()?,
+        ["lint"] => tiers::lint()?,
         ["test"] => return tiers::run_all(),
+        ["with-postgres", "--", ref command @ ..] => return postgres::with(None, command),
+        ["with-postgres", "--dir", dir, "--", ref command @ ..] => return postgres::with(Some(dir.as_ref()), command),
+        ["sqlx"] => queries::describe()?,
+        ["sqlx", "--check"] => queries::check(&postgres::for_tests()?.url)?,
         _ => bail!("{USAGE}"),
     }
     Ok(ExitCode::SUCCESS)

@@ -2,9 +2,9 @@
 use crate::{
     command::{cargo, npm_tool, run, target_dir},
     demo::Demo,
-    site,
+    duplicates, postgres, queries, site,
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use std::{
     fs,
     io::{BufRead, BufReader},
@@ -27,7 +27,7 @@ struct Tier {
 
 pub(crate) fn run_all() -> Result<ExitCode> {
     let mut tiers = vec![];
-    let mut tier = |name, work: fn() -> Result<Count>| {
+    let mut tier = |name, work: &dyn Fn() -> Result<Count>| {
         println!("\n== {name}");
         let started = Instant::now();
         let count = work().unwrap_or_else(|error| {
@@ -36,11 +36,19 @@ pub(crate) fn run_all() -> Result<ExitCode> {
         });
         tiers.push(Tier { name, seconds: started.elapsed().as_secs_f32(), count });
     };
-    tier("format", format);
-    tier("lints", lints);
-    tier("lints of the browser's half", browser_lints);
-    tier("cargo tests", cargo_tests);
-    tier("browser tests", browser_tests);
+    tier("format", &|| check(format()));
+    tier("lints", &|| check(lints()));
+    tier("lints of the browser's half", &|| check(browser_lints()));
+    tier("duplicated crates", &|| check(duplicates::check()));
+    match postgres::for_tests() {
+        Ok(server) => {
+            tier("descriptions of queries", &|| check(queries::check(&server.url)));
+            tier("cargo tests", &|| cargo_tests(&server.url));
+            server.stop()?;
+        }
+        Err(error) => tier("PostgreSQL for the tests", &|| bail!("{error:#}")),
+    }
+    tier("browser tests", &browser_tests);
 
     println!();
     let mut total = Count::default();
@@ -54,28 +62,37 @@ pub(crate) fn run_all() -> Result<ExitCode> {
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn format() -> Result<Count> {
-    run(cargo().args(["fmt", "--all", "--check"])).context("`make fmt` mends it")?;
-    Ok(Count::default())
+pub(crate) fn lint() -> Result<()> {
+    format()?;
+    lints()?;
+    browser_lints()?;
+    duplicates::check()
 }
 
-fn lints() -> Result<Count> {
-    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
-    Ok(Count::default())
+/// A check counts only when it fails.
+fn check(result: Result<()>) -> Result<Count> {
+    result.map(|()| Count::default())
 }
 
-fn browser_lints() -> Result<Count> {
+fn format() -> Result<()> {
+    run(cargo().args(["fmt", "--all", "--check"])).context("`make fmt` mends it")
+}
+
+fn lints() -> Result<()> {
+    run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn browser_lints() -> Result<()> {
     run(cargo()
         .args(["clippy", "--package=app", "--lib", "--target=wasm32-unknown-unknown", "--no-default-features"])
         .arg("--features=hydrate")
         .arg("--target-dir")
         .arg(target_dir().join("front"))
-        .args(["--", "-D", "warnings"]))?;
-    Ok(Count::default())
+        .args(["--", "-D", "warnings"]))
 }
 
-fn cargo_tests() -> Result<Count> {
-    count_lines(cargo().args(["test", "--workspace", "--no-fail-fast"]))
+fn cargo_tests(database_url: &str) -> Result<Count> {
+    count_lines(cargo().args(["test", "--workspace", "--no-fail-fast"]).env("DATABASE_URL", database_url))
 }
 
 /// Passes the output on and sums up what each test binary says of itself.

@@ -21,18 +21,20 @@ const LARGEST_LOG: u64 = 10 << 20;
 pub struct Options {
     /// Off for tests only: much faster, and a crash of the machine loses the data.
     pub durable: bool,
+    /// In a process group of its own: Ctrl-C at the terminal is for the program in front, which stops the server in its own time.
+    pub in_background: bool,
     pub max_connections: u32,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { durable: true, max_connections: 100 }
+        Options { durable: true, in_background: true, max_connections: 100 }
     }
 }
 
 impl Options {
     pub fn for_tests() -> Self {
-        Options { durable: false, max_connections: 400 }
+        Options { durable: false, in_background: false, max_connections: 400 }
     }
 }
 
@@ -71,8 +73,10 @@ impl Server {
         for setting in settings(options, &socket_dir) {
             postgres.arg("-c").arg(setting);
         }
-        // In a process group of its own: Ctrl-C is for the program in front, which stops this in its own time.
-        postgres.process_group(0).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        if options.in_background {
+            postgres.process_group(0);
+        }
+        postgres.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
         let process = postgres.spawn().context("postgres could not be started")?;
         let mut server = Server {
             url: url(&password, &socket_dir),
