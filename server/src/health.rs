@@ -9,6 +9,7 @@ use axum::{
     routing::get,
 };
 use serde::Serialize;
+use std::time::Duration;
 
 pub fn routes(state: AppState) -> Router {
     Router::new().route("/healthz", get(healthz)).route("/readyz", get(readyz)).with_state(state)
@@ -56,8 +57,27 @@ async fn readyz(State(state): State<AppState>, headers: HeaderMap) -> Response {
     answer
 }
 
+/// How long the database may take to answer before it counts as gone.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 async fn checks(state: &AppState) -> Vec<Check> {
-    let process =
-        if state.shutdown.has_begun() { Check::not_ready("process", "shutting down") } else { Check::ready("process") };
-    vec![process]
+    let process = match (state.shutdown.has_begun(), state.has_started()) {
+        (true, _) => Check::not_ready("process", "shutting down"),
+        (false, false) => Check::not_ready("process", "starting"),
+        (false, true) => Check::ready("process"),
+    };
+    // the answer to the second question holds the answer to the first
+    let pending = tokio::time::timeout(PATIENCE, state.domain.store.migrations_pending()).await;
+    let (database, migrations) = match pending {
+        Ok(Ok(0)) => (Check::ready("database"), Check::ready("migrations")),
+        Ok(Ok(n)) => (
+            Check::ready("database"),
+            Check::not_ready("migrations", format!("{n} not applied yet; ssvirt migrate applies them")),
+        ),
+        Ok(Err(_)) | Err(_) => (
+            Check::not_ready("database", "does not answer"),
+            Check::not_ready("migrations", "not known while the database does not answer"),
+        ),
+    };
+    vec![process, database, migrations]
 }

@@ -1,6 +1,7 @@
 //! The server around the portal and the APIs: settings, commands, the edge that every request passes, listeners, health.
 
 pub mod commands;
+pub mod database;
 pub mod edge;
 pub mod health;
 pub mod listen;
@@ -16,18 +17,39 @@ use axum::{
     response::{Html, IntoResponse},
     routing::get,
 };
+use domain::Domain;
 use edge::Problem;
 use settings::Settings;
 use shutdown::Shutdown;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// What handlers share. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AppState {
     pub settings: Arc<Settings>,
+    pub domain: Domain,
     pub shutdown: Shutdown,
     /// Whether https answers tell browsers to use nothing else. Not in the demo: it serves http under the same name.
     pub hsts: bool,
+    started: Arc<AtomicBool>,
+}
+
+impl AppState {
+    pub fn new(settings: Settings, domain: Domain, shutdown: Shutdown, hsts: bool) -> AppState {
+        AppState { settings: Arc::new(settings), domain, shutdown, hsts, started: Arc::default() }
+    }
+
+    /// The database is migrated and whatever else the start had to do is done.
+    pub fn mark_started(&self) {
+        self.started.store(true, Ordering::Release);
+    }
+
+    pub fn has_started(&self) -> bool {
+        self.started.load(Ordering::Acquire)
+    }
 }
 
 /// Everything that can be asked of the server, without a socket.

@@ -19,6 +19,9 @@ const REQUESTS: &str = "ssvirt_http_requests_total";
 const DURATION: &str = "ssvirt_http_request_duration_seconds";
 const IN_FLIGHT: &str = "ssvirt_http_requests_in_flight";
 const RESIDENT: &str = "process_resident_memory_bytes";
+const CONNECTIONS: &str = "ssvirt_db_connections";
+const CONNECTIONS_IDLE: &str = "ssvirt_db_connections_idle";
+const CONNECTIONS_MAX: &str = "ssvirt_db_connections_max";
 const BUILD: &str = "ssvirt_build_info";
 
 /// The recorder of this process, made at the first call.
@@ -34,6 +37,9 @@ pub fn recorder() -> &'static PrometheusHandle {
         describe_histogram!(DURATION, Unit::Seconds, "Time until the head of the answer, by route");
         describe_gauge!(IN_FLIGHT, "Requests being worked on");
         describe_gauge!(RESIDENT, Unit::Bytes, "Memory the process holds");
+        describe_gauge!(CONNECTIONS, "Database connections open");
+        describe_gauge!(CONNECTIONS_IDLE, "Database connections open that nobody uses at the moment");
+        describe_gauge!(CONNECTIONS_MAX, "Database connections this replica may open");
         describe_gauge!(BUILD, "Always 1; the label says which version runs");
         gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         handle
@@ -84,6 +90,10 @@ async fn scrape(
         return Problem::not_found().into_response();
     }
     gauge!(RESIDENT).set(resident_bytes() as f64);
+    let (open, idle) = state.domain.store.connections();
+    gauge!(CONNECTIONS).set(f64::from(open));
+    gauge!(CONNECTIONS_IDLE).set(idle as f64);
+    gauge!(CONNECTIONS_MAX).set(f64::from(state.settings.database.max_connections));
     let handle = recorder();
     handle.run_upkeep();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], handle.render()).into_response()

@@ -1,9 +1,11 @@
 //! `ssvirt check`: every setting, its value, where it came from, and what is wrong.
 
 use crate::{
-    settings::{self, Need, Resolved, SettingFlags, Settings, Sources},
+    database,
+    settings::{self, Need, Resolved, Secret, SettingFlags, Settings, Sources},
     tls,
 };
+use domain::Store;
 use std::process::ExitCode;
 use time::OffsetDateTime;
 
@@ -30,6 +32,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         Ok(settings) => certificate(&settings, &mut problems, &mut warnings),
         Err(settings::Problems(wrong)) => problems.extend(wrong),
     }
+    // whatever else is wrong, it helps to know whether the database is
+    if let Some(url) = resolved.database_url() {
+        problems.extend(database(&url).await);
+    }
     list("Warnings", &warnings);
     list("Problems", &problems);
     if problems.is_empty() {
@@ -54,6 +60,36 @@ fn certificate(settings: &Settings, problems: &mut Vec<String>, warnings: &mut V
         }
         Ok(_) => {}
         Err(error) => problems.push(format!("{error:#}")),
+    }
+}
+
+/// Tries the database: does it answer, is it new enough, is it migrated?
+async fn database(url: &Secret) -> Option<String> {
+    let store = match Store::open(url.expose(), 1) {
+        Ok(store) => store,
+        Err(error) => return Some(format!("database.url cannot be used: {}", database::explained(error))),
+    };
+    let version = match store.postgres_version().await {
+        Ok(version) => version,
+        Err(model::Error::Unavailable(_)) => {
+            return Some(
+                "the database does not answer within 3 seconds; is its address right, and does it run?".into(),
+            );
+        }
+        Err(error) => return Some(format!("the database cannot be used: {}", database::explained(error))),
+    };
+    if version < store::OLDEST_POSTGRES {
+        return Some(format!("the database is PostgreSQL {version}, but must be {} or later", store::OLDEST_POSTGRES));
+    }
+    let pending = store.migrations_pending().await;
+    store.close().await;
+    match pending {
+        Ok(0) => {
+            println!("Database\n  PostgreSQL {version}, reachable and up to date\n");
+            None
+        }
+        Ok(n) => Some(format!("the database lacks {n} migrations; run ssvirt migrate")),
+        Err(error) => Some(format!("the database cannot be used: {}", database::explained(error))),
     }
 }
 

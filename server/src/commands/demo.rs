@@ -8,6 +8,7 @@ use crate::{
 };
 use anyhow::Context;
 use base64::Engine;
+use domain::Domain;
 use std::{
     fs,
     os::unix::fs::DirBuilderExt,
@@ -35,9 +36,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let shutdown = Shutdown::default();
     shutdown.listen_for_signals()?;
     let dir = &args.data_dir;
+    // open to walk through, not to look into: as root, PostgreSQL runs under another account
     fs::DirBuilder::new()
         .recursive(true)
-        .mode(0o700)
+        .mode(0o711)
         .create(dir)
         .with_context(|| format!("{} cannot be made", dir.display()))?;
 
@@ -73,8 +75,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown) -> anyhow::Result<()> {
-    println!("{}", welcome(&sockets));
-    start::serve(settings, sockets, shutdown, false).await
+    let welcome = welcome(&sockets);
+    let say_so = async |_: &Domain| {
+        println!("{welcome}");
+        Ok(())
+    };
+    start::serve(settings, sockets, shutdown, false, say_so).await
 }
 
 async fn start_postgres(dir: PathBuf) -> anyhow::Result<private_postgres::Server> {

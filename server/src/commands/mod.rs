@@ -2,8 +2,10 @@
 
 mod check;
 mod demo;
+mod migrate;
 mod serve;
 mod start;
+mod user;
 
 use crate::settings::Problems;
 use clap::{Parser, Subcommand};
@@ -21,7 +23,9 @@ struct Cli {
 enum Command {
     Serve(serve::Args),
     Demo(demo::Args),
+    Migrate(migrate::Args),
     Check(check::Args),
+    User(user::Args),
 }
 
 /// The exit code for settings that cannot be used, the same as for a wrong command line.
@@ -32,7 +36,9 @@ pub fn run() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Serve(args) => block_on(serve::run(args)),
         Command::Demo(args) => block_on(demo::run(args)),
+        Command::Migrate(args) => block_on(migrate::run(args)),
         Command::Check(args) => block_on(check::run(args)),
+        Command::User(args) => block_on(user::run(args)),
     };
     match result {
         Ok(code) => code,

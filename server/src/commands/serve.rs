@@ -24,6 +24,6 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let shutdown = Shutdown::default();
     shutdown.listen_for_signals()?;
     let sockets = start::Sockets::open(&settings, &shutdown).await?;
-    start::serve(settings, sockets, shutdown, true).await?;
+    start::serve(settings, sockets, shutdown, true, async |_| Ok(())).await?;
     Ok(ExitCode::SUCCESS)
 }

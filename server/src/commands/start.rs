@@ -1,9 +1,10 @@
 //! What `serve` and `demo` share: from settings to a running server, and to its orderly end.
 
-use crate::{AppState, listen, settings::Settings, shutdown::Shutdown, tls};
+use crate::{AppState, database, listen, settings::Settings, shutdown::Shutdown, tls};
 use anyhow::Context;
 use axum_server::tls_rustls::RustlsConfig;
-use std::{net::SocketAddr, sync::Arc};
+use domain::Domain;
+use std::{net::SocketAddr, time::Duration};
 
 /// The open sockets of both schemes.
 pub(super) struct Sockets(Vec<listen::Socket>);
@@ -28,15 +29,38 @@ impl Sockets {
     }
 }
 
-/// Until the shutdown is over.
-pub(super) async fn serve(settings: Settings, sockets: Sockets, shutdown: Shutdown, hsts: bool) -> anyhow::Result<()> {
+/// Serves until the shutdown is over. `once_ready` runs when the database is migrated; before that `/readyz` says "starting".
+pub(super) async fn serve(
+    settings: Settings,
+    sockets: Sockets,
+    shutdown: Shutdown,
+    hsts: bool,
+    once_ready: impl AsyncFnOnce(&Domain) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     crate::metrics::recorder();
     for (scheme, address) in sockets.addresses() {
         tracing::info!(address = format!("{scheme}://{address}"), "listening");
     }
-    let settings = Arc::new(settings);
-    let state = AppState { settings: settings.clone(), shutdown: shutdown.clone(), hsts };
-    listen::serve(sockets.0, crate::router(state), &settings.limits, shutdown, settings.shutdown_grace).await?;
+    let grace = settings.shutdown_grace;
+    let domain = database::open(&settings)?;
+    let state = AppState::new(settings, domain.clone(), shutdown.clone(), hsts);
+    let limits = state.settings.limits.clone();
+    let follower = tokio::spawn({
+        let store = domain.store.clone();
+        async move { store.follow_changes().await }
+    });
+
+    let prepare = async {
+        database::migrate(&domain.store, &shutdown).await?;
+        once_ready(&domain).await?;
+        state.mark_started();
+        anyhow::Ok(())
+    };
+    let listening = listen::serve(sockets.0, crate::router(state.clone()), &limits, shutdown.clone(), grace);
+    let result = tokio::try_join!(listening, async { prepare.await.inspect_err(|_| shutdown.begin()) });
+    follower.abort();
+    // a connection that is still in use by then is cut by the end of the process
+    let _ = tokio::time::timeout(Duration::from_secs(5), domain.store.close()).await;
     tracing::info!("stopped");
-    Ok(())
+    result.map(|_| ())
 }

@@ -1,6 +1,7 @@
 //! The security headers of every answer, and the stricter-than-default policy of pages.
 
 use super::RequestContext;
+use app::shell::INLINE_STYLE_HASH;
 use axum::{
     extract::{Request, State},
     http::{HeaderName, HeaderValue, header},
@@ -13,18 +14,19 @@ use sha2::{Digest, Sha256};
 /// For everything that is no page: it may load and run nothing, wherever it is shown.
 const NOTHING: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What a page of the portal may load. `nonce` is Leptos' for its inline scripts, `style` the hash of the one inline style.
-/// `reload` lets the page reach the development server that rebuilds it.
-pub fn page_policy(nonce: &str, style: &str, reload: bool) -> String {
-    let reload = if reload { " ws:" } else { "" };
+/// What a page of the portal may load. `nonce` is Leptos' for its inline scripts; the one inline style is allowed by its hash.
+pub fn page_policy(nonce: &str) -> String {
+    // the server of `cargo leptos watch` tells pages to load again
+    let reload = if std::env::var_os("LEPTOS_WATCH").is_some() { " ws:" } else { "" };
     format!(
-        "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self' '{style}'; img-src 'self' data:; \
-         font-src 'self'; connect-src 'self'{reload}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; object-src 'none'"
+        "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self' '{INLINE_STYLE_HASH}'; \
+         img-src 'self' data:; font-src 'self'; connect-src 'self'{reload}; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'; object-src 'none'"
     )
 }
 
 /// How a policy names an inline style.
-pub fn style_hash(style: &str) -> String {
+pub(super) fn style_hash(style: &str) -> String {
     format!("sha256-{}", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style)))
 }
 

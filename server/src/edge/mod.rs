@@ -10,7 +10,7 @@ mod same_origin;
 mod text;
 
 pub use client::{ClientAddr, Encrypted, OwnOrigin};
-pub use headers::{page_policy, style_hash};
+pub use headers::page_policy;
 pub use problem::Problem;
 pub use request::{Actor, RequestContext};
 

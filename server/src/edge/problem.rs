@@ -87,6 +87,32 @@ impl Problem {
     }
 }
 
+/// For handlers that are no page; pages and APIs show the domain's errors in their own way.
+impl From<model::Error> for Problem {
+    fn from(error: model::Error) -> Problem {
+        use model::Error as E;
+        let detail = error.to_string();
+        match error {
+            E::SignInNeeded => Problem::new(StatusCode::UNAUTHORIZED, "Sign in first", detail),
+            E::BadCredentials => Problem::new(StatusCode::UNAUTHORIZED, "Sign-in failed", detail),
+            E::TooMany { retry_after_s, .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many tries", detail)
+                .retry_after(u32::try_from(retry_after_s).unwrap_or(u32::MAX)),
+            E::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "Not found", detail),
+            E::Forbidden { .. } => Problem::new(StatusCode::FORBIDDEN, "Not allowed", detail),
+            E::Invalid(_) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Some values cannot be used", detail),
+            E::Taken(_) | E::Conflict(_) | E::NotNow(_) | E::OverQuota(_) => {
+                Problem::new(StatusCode::CONFLICT, "Not possible now", detail)
+            }
+            E::BadRequest(_) => Problem::new(StatusCode::BAD_REQUEST, "Not understood", detail),
+            E::Unavailable(_) => Problem { detail, ..Problem::unavailable() },
+            E::Internal(cause) => {
+                tracing::error!(cause, "internal error");
+                Problem::internal()
+            }
+        }
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status, self.detail.clone()).into_response();

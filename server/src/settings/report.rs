@@ -2,7 +2,7 @@
 
 use super::{
     kind::Kind,
-    resolve::{Found, Resolved},
+    resolve::{Found, Resolved, Source},
     secret,
     table::TABLE,
 };
@@ -10,8 +10,7 @@ use std::fmt::Write;
 
 /// Every setting, its value and where it came from. Secrets show only that they are set.
 pub fn print(resolved: &Resolved) -> String {
-    let rows: Vec<(&str, String, String)> =
-        resolved.found.iter().map(|f| (f.row.key, shown(f), f.source.to_string())).collect();
+    let rows: Vec<(&str, String, String)> = resolved.found.iter().map(|f| (f.row.key, shown(f), source(f))).collect();
     let wide = |pick: fn(&(&str, String, String)) -> usize| rows.iter().map(pick).max().unwrap_or(0);
     let (keys, values) = (wide(|r| r.0.len()), wide(|r| r.1.chars().count()).min(60));
     let mut out = String::new();
@@ -19,6 +18,14 @@ pub fn print(resolved: &Resolved) -> String {
         let _ = writeln!(out, "  {key:keys$}  {value:values$}  {source}");
     }
     out
+}
+
+fn source(found: &Found) -> String {
+    match found.source {
+        Source::Unset if found.row.unset == "not set" => "not set".into(),
+        Source::Unset => format!("not set: {}", found.row.unset),
+        ref source => source.to_string(),
+    }
 }
 
 fn shown(found: &Found) -> String {

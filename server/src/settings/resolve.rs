@@ -4,7 +4,7 @@ use super::{
     file::{DEFAULT_PATH, File},
     flags::SettingFlags,
     kind::{Kind, Value},
-    secret,
+    secret::{self, Secret},
     table::{self, Row, TABLE},
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
@@ -134,6 +134,14 @@ impl Resolved {
 
     pub fn get(&self, key: &str) -> Option<&Found> {
         self.found.iter().find(|f| f.row.key == key)
+    }
+
+    /// The database's address, if there is a usable one, whatever else is wrong.
+    pub fn database_url(&self) -> Option<Secret> {
+        match self.get("database.url")?.value.as_ref()? {
+            Value::Secret(url) => Some(url.clone()),
+            _ => None,
+        }
     }
 
     /// Everything wrong with the values themselves.
