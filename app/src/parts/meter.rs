@@ -79,6 +79,7 @@ struct Bar {
 impl Bar {
     fn class(&self) -> &'static str {
         match self.limit {
+            Some(limit) if self.used > limit => "full over",
             Some(limit) if self.used.saturating_add(self.asked) > limit => "over",
             Some(limit) if self.used >= limit && limit > 0 => "full",
             Some(limit) if self.used.saturating_mul(10) >= limit.saturating_mul(9) && limit > 0 => "high",
@@ -151,7 +152,7 @@ mod tests {
     fn colour_comes_with_fullness() {
         let class = |used, limit| Bar { used, limit, asked: 0 }.class();
         assert_eq!(
-            ["", "high", "full", "over", "", ""],
+            ["", "high", "full", "full over", "", ""],
             [
                 class(18, Some(32)),
                 class(29, Some(32)),
