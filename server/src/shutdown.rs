@@ -29,6 +29,7 @@ impl Shutdown {
     }
 
     /// Begins at the first SIGTERM or SIGINT and ends the process at the second.
+    #[expect(clippy::disallowed_methods, reason = "a second signal means: at once")]
     pub fn listen_for_signals(&self) -> std::io::Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
         let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);

@@ -1,4 +1,5 @@
 //! The developer's commands that need more than a line in the Makefile. Run them from the top of the clone.
+#![expect(clippy::disallowed_methods, reason = "a developer's tool has no settings and no clock to set")]
 mod bindgen;
 mod command;
 mod demo;

@@ -12,6 +12,7 @@
 //!
 //! It listens on a socket in a directory of mode 0700 and asks for a random password that lies in a file of mode 0600.
 //! What a crashed run left behind (pid file, half-made data, a server still alive) is recovered or explained; data are never deleted.
+#![expect(clippy::disallowed_methods, reason = "it serves tools too, which have neither settings nor a clock to set")]
 mod account;
 mod binaries;
 mod cluster;

@@ -1,4 +1,5 @@
 //! The whole life of a private server, on real programs.
+#![expect(clippy::disallowed_methods, reason = "there is no schema here, and no settings")]
 use anyhow::{Context, Result};
 use private_postgres::{Options, Server, discard};
 use sqlx::{Connection, PgConnection};

@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 const NOTHING: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What a page of the portal may load. `nonce` is Leptos' for its inline scripts; the one inline style is allowed by its hash.
+#[expect(clippy::disallowed_methods, reason = "set by cargo leptos watch, and by nobody else")]
 pub fn page_policy(nonce: &str) -> String {
     // the server of `cargo leptos watch` tells pages to load again
     let reload = if std::env::var_os("LEPTOS_WATCH").is_some() { " ws:" } else { "" };

@@ -19,6 +19,7 @@ pub struct Sources {
 }
 
 impl Sources {
+    #[expect(clippy::disallowed_methods, reason = "the one place where the server reads its environment")]
     pub fn of_this_process(flags: SettingFlags) -> Sources {
         Sources { flags, env: std::env::vars_os().collect(), defaults: Vec::new() }
     }
