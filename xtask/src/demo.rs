@@ -84,7 +84,7 @@ fn answers(address: &str) -> bool {
     let ask = || -> std::io::Result<String> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        stream.write_all(b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
+        stream.write_all(b"GET /readyz HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
         let mut answer = vec![0; 12];
         stream.read_exact(&mut answer)?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
