@@ -22,12 +22,17 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn start() -> Result<Demo> {
+        let data = Path::new(DIR).join("data");
+        private_postgres::discard(&data.join("postgres"))?;
+        if data.exists() {
+            fs::remove_dir_all(&data)?;
+        }
         fs::create_dir_all(DIR)?;
         let log = File::create(log())?;
         let (http, https) = (free_address()?, free_address()?);
         let process = Command::new(target_dir().join("debug/ssvirt"))
             .args(["demo", "--http", &http, "--https", &https, "--data-dir"])
-            .arg(Path::new(DIR).join("data"))
+            .arg(data)
             .env_remove("DATABASE_URL")
             .stdout(log.try_clone()?)
             .stderr(log)

@@ -16,16 +16,23 @@ use std::{
 /// The superuser and the database of every private server.
 pub(crate) const NAME: &str = "ssvirt";
 
+/// What data are called, followed by our process's number, until they are whole.
+const NEW: &str = "data.new-";
+
 /// Byte order for sorting, Unicode for upper and lower case; macOS has no such locale.
 const LOCALE: &str = if cfg!(target_os = "linux") { "C.UTF-8" } else { "en_US.UTF-8" };
 
 /// The programs for the data in `home`; the data are made if there are none.
 pub(crate) fn prepare(home: &Home, durable: bool, notes: &mut Vec<String>) -> Result<Binaries> {
     let data = home.data();
-    let new = home.dir.join("data.new");
-    let unfinished =
-        [Some(&new).filter(|new| new.exists()), Some(&data).filter(|data| data.exists() && !is_whole(data))];
-    for dir in unfinished.into_iter().flatten() {
+    let mut unfinished: Vec<PathBuf> = fs::read_dir(&home.dir)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NEW)))
+        .collect();
+    if data.exists() && !is_whole(&data) {
+        unfinished.push(data.clone());
+    }
+    for dir in &unfinished {
         let aside = move_aside(dir)?;
         notes.push(format!("An earlier set-up of PostgreSQL was interrupted; what it left is in {}.", aside.display()));
     }
@@ -75,7 +82,8 @@ fn for_existing(data: &Path) -> Result<Binaries> {
 }
 
 fn create(binaries: &Binaries, home: &Home, durable: bool) -> Result<()> {
-    let (data, new) = (home.data(), home.dir.join("data.new"));
+    // With a name of its own: the initdb of a killed run may still be writing under the old one.
+    let (data, new) = (home.data(), home.dir.join(format!("{NEW}{}", std::process::id())));
     home.make_private(&new)?;
     home.new_password()?;
     let mut initdb = command(&binaries.dir.join("initdb"), &home.dir, home.account);

@@ -21,7 +21,14 @@ pub(crate) struct Home {
     pub(crate) dir: PathBuf,
     pub(crate) account: Option<Account>,
     /// Held as long as the server runs; the kernel lets go of it when the process ends, however it ends.
-    _lock: File,
+    lock: File,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread is just starting may still have the file open.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Home {
@@ -48,7 +55,7 @@ impl Home {
             account = Account::owner_of(&data)?.or(account);
         }
         let lock = lock(&dir)?;
-        Ok(Home { dir, account, _lock: lock })
+        Ok(Home { dir, account, lock })
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -84,10 +91,11 @@ impl Home {
     pub(crate) fn socket_dir(&self) -> Result<(PathBuf, bool)> {
         let dir = self.dir.join("socket");
         if dir.as_os_str().len() <= LONGEST_SOCKET_DIR {
-            if !dir.exists() {
-                self.make_private(&dir)?;
+            // No server runs here any more; its socket's lock file might still name a process that is dead but listed.
+            if dir.exists() {
+                fs::remove_dir_all(&dir)?;
             }
-            fs::set_permissions(&dir, Permissions::from_mode(0o700))?;
+            self.make_private(&dir)?;
             return Ok((dir, false));
         }
         for temporary in [std::env::temp_dir(), "/tmp".into()] {

@@ -144,7 +144,7 @@ fn a_pid_file_with_another_programs_number_does_no_harm() -> Result<()> {
 #[test]
 fn half_made_data_are_moved_aside() -> Result<()> {
     let dir = Dir::new("half-made");
-    for name in ["data", "data.new"] {
+    for name in ["data", "data.new-123"] {
         fs::create_dir_all(dir.0.join(name))?;
         fs::write(dir.0.join(name).join("PG_VERSION"), "15\n")?;
     }
@@ -160,20 +160,7 @@ fn half_made_data_are_moved_aside() -> Result<()> {
 #[test]
 fn a_server_that_outlived_its_starter_is_taken_over() -> Result<()> {
     let dir = Dir::new("outlived");
-    let mut starter = Command::new(env::current_exe()?)
-        .args(["--exact", "starter", "--nocapture"])
-        .env("STARTER_DIR", &dir.0)
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut lines = BufReader::new(starter.stdout.take().context("no output")?).lines();
-    let pid: u32 = loop {
-        let line = lines.next().context("the starter said nothing")??;
-        if let Some((_, pid)) = line.split_once("server is ") {
-            break pid.trim().parse()?;
-        }
-    };
-    kill_9(starter.id());
-    starter.wait()?;
+    let pid = start_and_kill_the_starter(&dir)?;
     assert!(fs::read_to_string(dir.data().join("postmaster.pid"))?.starts_with(&pid.to_string()), "it is still there");
 
     let server = dir.start()?;
@@ -186,7 +173,35 @@ fn a_server_that_outlived_its_starter_is_taken_over() -> Result<()> {
     server.stop()
 }
 
-/// The other half of the test above, which starts this again in a process of its own and kills it.
+/// Where nobody waits for orphans, as in many containers, the server's number stays taken.
+#[test]
+fn a_server_killed_with_its_starter_recovers() -> Result<()> {
+    let dir = Dir::new("both-killed");
+    kill_9(start_and_kill_the_starter(&dir)?);
+    let server = dir.start()?;
+    assert_eq!(ask::<i32>(&server, "SELECT 1")?, 1);
+    server.stop()
+}
+
+fn start_and_kill_the_starter(dir: &Dir) -> Result<u32> {
+    let mut starter = Command::new(env::current_exe()?)
+        .args(["--exact", "starter", "--nocapture"])
+        .env("STARTER_DIR", &dir.0)
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut lines = BufReader::new(starter.stdout.take().context("no output")?).lines();
+    let pid = loop {
+        let line = lines.next().context("the starter said nothing")??;
+        if let Some((_, pid)) = line.split_once("server is ") {
+            break pid.trim().parse()?;
+        }
+    };
+    kill_9(starter.id());
+    starter.wait()?;
+    Ok(pid)
+}
+
+/// The other half of the tests above, which start this again in a process of its own and kill it.
 #[test]
 fn starter() -> Result<()> {
     let Some(dir) = env::var_os("STARTER_DIR") else {
