@@ -8,10 +8,12 @@ use leptos::prelude::*;
 use leptos_meta::{ServerMetaContext, provide_meta_context};
 use std::{fs, io, path::Path};
 
+type Page = fn() -> AnyView;
+
 fn main() -> io::Result<()> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/kit");
     fs::create_dir_all(&dir)?;
-    let pages: [(&str, fn() -> AnyView); 10] = [
+    let pages: [(&str, Page); 11] = [
         ("kit", sheet::kit),
         ("organizations", pages::organizations),
         ("organization-new", pages::organization_new),
@@ -22,6 +24,7 @@ fn main() -> io::Result<()> {
         ("sign-in", pages::sign_in),
         ("sign-in-refused", pages::sign_in_refused),
         ("answers", pages::answers),
+        ("out-of-order", pages::out_of_order),
     ];
     for (name, page) in pages {
         let file = dir.join(format!("{name}.html"));
@@ -31,7 +34,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-fn document(name: &str, page: fn() -> AnyView) -> String {
+fn document(name: &str, page: Page) -> String {
     let html = Owner::new().with(|| {
         provide_meta_context();
         provide_context(ServerMetaContext::new().0);

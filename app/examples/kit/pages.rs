@@ -354,3 +354,12 @@ pub(crate) fn answers() -> AnyView {
     }
     .into_any()
 }
+
+pub(crate) fn out_of_order() -> AnyView {
+    view! {
+        <Bare title="Out of order">
+            <Failed title="The database does not answer" why="Nothing was changed. It usually comes back within a minute." request_id="req_01jcw9q7f3" try_again=Some("#".to_owned()) />
+        </Bare>
+    }
+    .into_any()
+}

@@ -42,6 +42,7 @@ fn buttons() -> impl IntoView {
                 <button class="btn danger solid">"Delete acme-dev"</button>
                 <button class="btn" aria-disabled="true" aria-describedby="why">"Power on"</button>
                 <button class="btn small">"Small"</button>
+                <PostButton label="Enable" action="/enable" icon=Icon::Power fields=vec![("id", "1".to_owned())] />
                 <Menu label="Actions">
                     <MenuItem icon=Icon::Settings title="Edit" href="organization-edit.html" />
                     <MenuForm icon=Icon::Lock title="Disable" more="Nobody can sign in; machines go on running." action="/disable" fields=vec![("id", "1".to_owned())] />
@@ -78,6 +79,10 @@ fn fields() -> impl IntoView {
                 <CheckField name="enabled" label="Enabled" checked=true hint="Disabled users cannot sign in." width=Width::Half />
                 <RadioField name="model" label="Allocation" choices=models() value="pool" width=Width::Half />
                 <RadioField name="model2" id="model-wrong" label="Allocation" choices=models() error=Some("Choose one.".to_owned()) width=Width::Half />
+                <FieldGroup label="Rights" width=Width::Half>
+                    <CheckField name="right" id="right-1" value="1" label="Organization: View" checked=true />
+                    <CheckField name="right" id="right-2" value="2" label="Organization: Edit" />
+                </FieldGroup>
                 <TextArea name="about" label="Description" optional=true value="Two lines\nof words" />
             </form>
         </Section>

@@ -323,6 +323,17 @@ pub fn CheckField(
     }
 }
 
+/// Several boxes under one heading.
+#[component]
+pub fn FieldGroup(#[prop(into)] label: String, #[prop(optional)] width: Width, children: Children) -> impl IntoView {
+    view! {
+        <fieldset class=width.class()>
+            <legend class="label">{label}</legend>
+            {children()}
+        </fieldset>
+    }
+}
+
 /// One of a few, each with a line that explains it.
 #[component]
 pub fn RadioField(

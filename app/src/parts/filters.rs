@@ -79,7 +79,7 @@ pub fn Filters(
                         </a>
                     }
                 })}
-            <button class="sr-only">"Search"</button>
+            <button class="btn small go">"Search"</button>
         </form>
     }
 }

@@ -1,5 +1,5 @@
 //! A menu of actions. Each line says what it does; what is not possible now stays in the list with its reason.
-use super::Icon;
+use super::{HiddenFields, Icon};
 use leptos::prelude::*;
 
 /// A button that opens a list. With `dots` it shows three dots and `label` is what a screen reader says.
@@ -51,7 +51,7 @@ pub fn MenuForm(
 ) -> impl IntoView {
     view! {
         <form method="post" action=action>
-            {fields.into_iter().map(|(name, value)| view! { <input type="hidden" name=name value=value /> }).collect_view()}
+            <HiddenFields fields />
             <button class="item">
                 <Line icon title more danger />
             </button>

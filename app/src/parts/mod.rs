@@ -2,6 +2,7 @@
 //! --features ssr` shows all of them in their states.
 mod answer;
 mod badge;
+mod button;
 mod confirm;
 mod copy;
 mod diff;
@@ -23,6 +24,6 @@ mod tray;
 mod words;
 
 pub use self::{
-    answer::*, badge::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*, menu::*, meter::*,
-    note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, tray::*, words::*,
+    answer::*, badge::*, button::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*, menu::*,
+    meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, tray::*, words::*,
 };
