@@ -2,7 +2,11 @@
 pub mod islands;
 
 #[cfg(feature = "ssr")]
+pub mod pages;
+#[cfg(feature = "ssr")]
 pub mod parts;
+#[cfg(feature = "ssr")]
+pub mod portal;
 #[cfg(feature = "ssr")]
 pub mod shell;
 

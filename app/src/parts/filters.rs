@@ -24,8 +24,8 @@ impl Filter {
     }
 }
 
-/// `here` is the list's address; the search is its `q`, and a new search or filter starts at the first page (`after` and
-/// `before` go). `what` names the list ("users"), `find` what the search looks at ("Name, email").
+/// `here` is the list's address; the search is its `q`, and a new search or filter starts at the first page (`cursor`
+/// goes). `what` names the list ("users"), `find` what the search looks at ("Name, email").
 #[component]
 pub fn Filters(
     here: Query,
@@ -33,7 +33,7 @@ pub fn Filters(
     #[prop(into)] find: String,
     #[prop(optional)] filters: Vec<Filter>,
 ) -> impl IntoView {
-    let here = here.without(&["after", "before"]);
+    let here = here.without(&["cursor"]);
     let names: Vec<&str> = filters.iter().map(|filter| filter.name).collect();
     // What the form itself does not send, such as the sort order.
     let kept: Vec<_> =

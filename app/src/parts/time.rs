@@ -9,7 +9,8 @@ pub fn Time(at: OffsetDateTime, now: OffsetDateTime) -> impl IntoView {
     view! { <time datetime=machine(at) title=exact(at)>{relative(at, now)}</time> }
 }
 
-fn machine(at: OffsetDateTime) -> String {
+/// For files and machines: "2026-11-16T11:59:40Z".
+pub fn machine(at: OffsetDateTime) -> String {
     at.format(format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z")).unwrap_or_default()
 }
 

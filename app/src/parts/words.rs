@@ -18,6 +18,14 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", num(number), if number == 1 { one } else { many })
 }
 
+/// An id's ends, for where the whole would be too long: "0192c3b0…0d92".
+pub fn short(id: &str) -> String {
+    match (id.get(..8), id.len().checked_sub(4).and_then(|at| id.get(at..))) {
+        (Some(first), Some(last)) if id.len() > 14 => format!("{first}…{last}"),
+        _ => id.to_owned(),
+    }
+}
+
 /// Small numbers at the start of a sentence.
 pub(super) fn spelled(number: usize) -> String {
     const WORDS: [&str; 10] = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];

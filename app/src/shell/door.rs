@@ -4,7 +4,7 @@ use crate::parts::{Icon, Note, PasswordField, TextField, Tone};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-/// Posts `org`, `user`, `password` to its own address; the button for single sign-on posts `with=sso` and shows only with
+/// Posts `org`, `user`, `password` to /sign-in; the button for single sign-on posts `with=sso` and shows only with
 /// `sso`. `next` is the page to go to afterwards.
 #[component]
 pub fn Door(
@@ -13,12 +13,15 @@ pub fn Door(
     #[prop(optional, into)] next: String,
     #[prop(optional)] sso: bool,
     #[prop(optional_no_strip)] error: Option<String>,
+    /// Further hidden fields.
+    #[prop(optional)]
+    hidden: Vec<(&'static str, String)>,
 ) -> impl IntoView {
     view! {
         <Title text="Sign in · SSVirt" />
         <div class="door">
             <main id="main">
-                <form method="post" novalidate>
+                <form method="post" action="/sign-in" novalidate>
                     <p class="brand">
                         <Logo />
                         "SSVirt"
@@ -47,6 +50,10 @@ pub fn Door(
                         })}
                     <TextField name="user" label="User name" value=user autocomplete="username" />
                     <PasswordField name="password" label="Password" autocomplete="current-password" />
+                    {hidden
+                        .into_iter()
+                        .map(|(name, value)| view! { <input type="hidden" name=name value=value /> })
+                        .collect_view()}
                     {(!next.is_empty()).then(|| view! { <input type="hidden" name="next" value=next /> })}
                     <button class="btn primary">"Sign in"</button>
                 </form>

@@ -53,16 +53,12 @@ impl Store {
         }))
     }
 
-    /// Does the sign-in page offer it?
-    pub async fn has_identity_provider(&self, org_name: &str) -> Result<bool> {
-        sqlx::query_scalar!(
-            r#"select exists (select 1 from identity_providers p join organizations o on o.id = p.org_id
-                              where lower(o.name) = lower($1) and o.deleted_at is null and o.enabled) as "has!""#,
-            org_name
-        )
-        .fetch_one(&self.pool)
-        .await
-        .map_err(mapped)
+    /// Does any organization have one? The sign-in page must not say which.
+    pub async fn any_identity_provider(&self) -> Result<bool> {
+        sqlx::query_scalar!(r#"select exists (select 1 from identity_providers) as "any!""#)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(mapped)
     }
 }
 

@@ -1,0 +1,36 @@
+//! What stands on top of a form that came back.
+use crate::{
+    parts::{ConflictNote, ConflictRow, ErrorSummary, Note, Tone},
+    portal::Fill,
+};
+use leptos::prelude::*;
+use model::Error;
+
+/// `labels`: the form's fields and what they are called.
+pub(super) fn form_error(fill: &Fill, labels: &[(&'static str, &'static str)]) -> AnyView {
+    match fill.failure() {
+        None => ().into_any(),
+        Some(Error::Conflict(c)) => {
+            let label = |field: &str| labels.iter().find(|(f, _)| *f == field).map_or(field, |(_, l)| l).to_owned();
+            let rows = c
+                .fields
+                .iter()
+                .map(|f| ConflictRow {
+                    field: f.field.into(),
+                    label: label(f.field),
+                    now: f.theirs.clone(),
+                    yours: f.yours.clone(),
+                })
+                .collect();
+            view! { <ConflictNote what=format!("{} by {}", c.name, c.changed_by) rows /> }.into_any()
+        }
+        Some(e) if !e.fields().is_empty() => {
+            let errors = e.fields().iter().map(|f| (f.field.to_owned(), f.message.clone())).collect();
+            view! { <ErrorSummary errors /> }.into_any()
+        }
+        Some(e) => {
+            let text = e.to_string();
+            view! { <Note tone=Tone::Bad>{text}</Note> }.into_any()
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The pages, one file a noun: its list, its page, its forms and what they do. `routes` is the table of all of them.
+mod about;
+mod form_error;
+pub mod home;
+pub mod organization;
+pub mod sign_in;
+pub mod theme;
+
+use crate::portal::{Portal, RouteInfo, Routes};
+use axum::Router;
+
+/// The portal's router, and the list of what is in it.
+pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
+    let routes = Routes::new(portal);
+    let routes = sign_in::routes(routes);
+    let routes = theme::routes(routes);
+    let routes = home::routes(routes);
+    let routes = organization::routes(routes);
+    routes.into_router()
+}
+
+/// The name that a page before a deletion asks for.
+fn typed_name(values: &crate::portal::Values, name: &str) -> model::Result<()> {
+    if values.get("name").trim() == name {
+        return Ok(());
+    }
+    Err(model::Error::field("name", format!("Type {name} exactly. Nothing was deleted.")))
+}

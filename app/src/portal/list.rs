@@ -1,0 +1,82 @@
+//! What every list page shows around its rows: filters, sortable heads, paging, the way to a CSV file.
+use super::Visit;
+use crate::parts::{Choice, Filter, Filters, Head, Icon, Order, Pager, Query, num};
+use leptos::prelude::*;
+use model::list::{ListQuery, ListSpec, Page, Total};
+
+/// One list at its address.
+pub struct ListView {
+    spec: &'static ListSpec,
+    pub query: ListQuery,
+    here: Query,
+    total: Total,
+    before: Option<String>,
+    after: Option<String>,
+    shown: usize,
+}
+
+impl ListView {
+    pub fn new<T>(visit: &Visit, spec: &'static ListSpec, query: ListQuery, page: &Page<T>) -> ListView {
+        ListView {
+            spec,
+            query,
+            here: Query::new(visit.ask.path.clone(), visit.ask.query.clone()),
+            total: page.total,
+            before: page.before.as_ref().map(ToString::to_string),
+            after: page.after.as_ref().map(ToString::to_string),
+            shown: page.items.len(),
+        }
+    }
+
+    /// "23", or "more than 10,000".
+    pub fn count(&self) -> String {
+        let n = num(u64::try_from(self.total.rows).unwrap_or(0));
+        if self.total.more { format!("more than {n}") } else { n }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.shown == 0
+    }
+
+    /// `what` names the list, `find` what the search looks into.
+    pub fn filters(&self, what: &'static str, find: &'static str) -> impl IntoView + use<> {
+        let filters = self
+            .spec
+            .filters
+            .iter()
+            .map(|f| Filter::new(f.key, f.label, f.options.iter().map(|(v, l)| Choice::new(*v, *l)).collect()))
+            .collect();
+        view! { <Filters here=self.here.clone() what find filters /> }
+    }
+
+    /// A head that sorts, if the list can be sorted by `key`.
+    pub fn head(&self, key: &str, label: &'static str) -> Head {
+        let sorted = (self.query.sort == key).then_some(!self.query.descending);
+        // following it again turns the order round
+        let way = if sorted == Some(true) { format!("-{key}") } else { key.to_owned() };
+        Head::sort(label, self.here.without(&["cursor"]).with("sort", &way).href(), sorted)
+    }
+
+    pub fn pager(&self) -> impl IntoView + use<> {
+        let to = |cursor: &Option<String>| cursor.as_ref().map(|c| self.here.with("cursor", c).href());
+        let by = self.spec.sorts.iter().find(|s| s.key == self.query.sort).map_or("", |s| s.label).to_lowercase();
+        let words = match (self.query.cursor.is_none(), self.shown as i64 == self.total.rows) {
+            (true, true) => format!("{} by {by}", if self.shown == 1 { "1,".into() } else { format!("All {},", self.count()) }),
+            (true, false) => format!("First {} of {}, by {by}", self.shown, self.count()),
+            (false, _) => format!("{} of {}, by {by}", self.shown, self.count()),
+        };
+        let order = if self.spec.descending { Order::ByTime } else { Order::ByName };
+        view! { <Pager words back=to(&self.before) on=to(&self.after) order /> }
+    }
+
+    /// The same list, whole, as a file.
+    pub fn csv_button(&self) -> impl IntoView + use<> {
+        let href = Query::new(format!("{}.csv", self.here.path()), self.here.without(&["cursor", "limit"]).pairs().to_vec()).href();
+        view! {
+            <a class="btn" href=href download="">
+                <Icon name=Icon::Download />
+                "CSV"
+            </a>
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What all pages share: who visits and where, forms and how they are answered, lists, and the table of routes.
+mod answer;
+mod csv;
+mod flash;
+mod form;
+mod frame;
+mod list;
+mod render;
+mod routes;
+mod visit;
+
+pub use answer::status;
+pub use csv::Csv;
+pub use form::{Fill, FormState, Values, with_problems};
+pub(crate) use frame::{object_href, task_state};
+pub use list::ListView;
+pub use render::{respond_page, respond_public};
+pub(crate) use routes::read_values;
+pub use routes::{RouteInfo, Routes};
+pub use visit::{Ask, Done, Place, Portal, PortalOptions, Sheet, Visit, Visitor};
