@@ -1,8 +1,10 @@
 //! The server around the portal and the APIs: settings, commands, the edge that every request passes, listeners, health.
 
+pub mod auth;
 pub mod commands;
 pub mod database;
 pub mod edge;
+pub mod events;
 pub mod health;
 pub mod listen;
 pub mod metrics;
@@ -12,13 +14,11 @@ pub mod site;
 pub mod telemetry;
 pub mod tls;
 
-use axum::{
-    Router,
-    response::{Html, IntoResponse},
-    routing::get,
-};
+use app::portal::{Portal, PortalOptions, RouteInfo};
+use axum::{Router, middleware::from_fn_with_state, response::IntoResponse, routing::get};
 use domain::Domain;
 use edge::Problem;
+use leptos::config::LeptosOptions;
 use settings::Settings;
 use shutdown::Shutdown;
 use std::sync::{
@@ -54,14 +54,31 @@ impl AppState {
 
 /// Everything that can be asked of the server, without a socket.
 pub fn router(state: AppState) -> Router {
-    let page = Html(format!("<!doctype html><html lang=en><title>SSVirt</title><!-- assets: {} -->", site::root()));
-    let guarded = Router::new()
-        .route("/", get(async || page))
+    let (portal, _) = app::pages::routes(portal(&state));
+    let guarded = portal
         .fallback(async || Problem::not_found().into_response())
-        .method_not_allowed_fallback(async || Problem::method_not_allowed().into_response());
+        .method_not_allowed_fallback(async || Problem::method_not_allowed().into_response())
+        .layer(from_fn_with_state(state.clone(), auth::attach));
+    let stream = Router::new()
+        .route("/events", get(events::stream).with_state(state.clone()))
+        .layer(from_fn_with_state(state.clone(), auth::attach));
     let routes = edge::guard(guarded, &state)
+        .merge(stream)
         .merge(site::router())
         .merge(health::routes(state.clone()))
         .merge(metrics::routes(state.clone()));
     edge::wrap(routes, &state)
+}
+
+/// Every address of the portal, for tests that walk through all of them.
+pub fn portal_routes(state: &AppState) -> Vec<RouteInfo> {
+    app::pages::routes(portal(state)).1
+}
+
+fn portal(state: &AppState) -> Portal {
+    let leptos = LeptosOptions::builder().output_name("ssvirt").site_pkg_dir("pkg").build();
+    Portal {
+        domain: state.domain.clone(),
+        options: PortalOptions { leptos, site_root: site::root(), policy: Arc::new(edge::page_policy) },
+    }
 }

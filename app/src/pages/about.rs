@@ -7,7 +7,11 @@ use leptos::prelude::*;
 use time::OffsetDateTime;
 
 /// `times`: created, changed, and by whom.
-pub(super) fn about_facts(visit: &Visit, times: (OffsetDateTime, OffsetDateTime, &str), urn: String) -> impl IntoView + use<> {
+pub(super) fn about_facts(
+    visit: &Visit,
+    times: (OffsetDateTime, OffsetDateTime, &str),
+    urn: String,
+) -> impl IntoView + use<> {
     let ((created, changed, by), now) = (times, visit.now);
     let by = if by.is_empty() { String::new() } else { format!(" by {by}") };
     let show = short(urn.rsplit(':').next().unwrap_or(&urn));

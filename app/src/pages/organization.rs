@@ -44,7 +44,9 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&ORGS)?;
     let page = org::list(visit.domain(), &visit.actor, &query).await?;
     let view = ListView::new(&visit, &ORGS, query, &page);
-    let new = visit.may(Action::OrgCreate).then(|| view! { <a class="btn primary" href=format!("{LIST}/new")><Icon name=Icon::Plus />"New organization"</a> });
+    let new = visit.may(Action::OrgCreate).then(
+        || view! { <a class="btn primary" href=format!("{LIST}/new")><Icon name=Icon::Plus />"New organization"</a> },
+    );
     let acts = view! { {view.csv_button()} {new} }.into_any();
     let heads = vec![
         view.head("name", "Name"),
@@ -102,7 +104,8 @@ fn menu(visit: &Visit, o: &Org, dots: bool) -> AnyView {
     if ![Action::OrgEdit, switch, Action::OrgDelete].into_iter().any(may) {
         return ().into_any();
     }
-    let edit = may(Action::OrgEdit).then(|| view! { <MenuItem icon=Icon::Settings title="Edit" href=href(o.id, "/edit") /> });
+    let edit =
+        may(Action::OrgEdit).then(|| view! { <MenuItem icon=Icon::Settings title="Edit" href=href(o.id, "/edit") /> });
     let on_off = may(switch).then(|| match can::org(o, switch) {
         Ok(()) if o.enabled => view! {
             <MenuForm icon=Icon::Power title="Disable" action=href(o.id, "/disable") more="Nobody of it can sign in; what runs goes on" />
@@ -112,7 +115,9 @@ fn menu(visit: &Visit, o: &Org, dots: bool) -> AnyView {
         Err(why) => view! { <MenuOff icon=Icon::Power title=if o.enabled { "Disable" } else { "Enable" } why /> }.into_any(),
     });
     let delete = may(Action::OrgDelete).then(|| match can::org(o, Action::OrgDelete) {
-        Ok(()) => view! { <MenuItem icon=Icon::Trash title="Delete…" href=href(o.id, "/delete") danger=true /> }.into_any(),
+        Ok(()) => {
+            view! { <MenuItem icon=Icon::Trash title="Delete…" href=href(o.id, "/delete") danger=true /> }.into_any()
+        }
         Err(why) => view! { <MenuOff icon=Icon::Trash title="Delete" why /> }.into_any(),
     });
     let label = if dots { format!("Actions for {}", o.name) } else { "Actions".into() };
@@ -120,7 +125,8 @@ fn menu(visit: &Visit, o: &Org, dots: bool) -> AnyView {
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let mut csv = Csv::new("organizations", &["id", "name", "display_name", "enabled", "vdcs", "users", "vms", "created_at"]);
+    let mut csv =
+        Csv::new("organizations", &["id", "name", "display_name", "enabled", "vdcs", "users", "vms", "created_at"]);
     let mut query = ListQuery { limit: 1000, ..visit.list_query(&ORGS)? };
     loop {
         let page = org::list(visit.domain(), &visit.actor, &query).await?;
@@ -145,7 +151,9 @@ async fn csv(visit: Visit) -> Result<Csv> {
 
 async fn page(visit: Visit) -> Result<Sheet> {
     let o = org::get(visit.domain(), &visit.actor, visit.id(Kind::Org)?).await?;
-    let acts = view! { <a class="btn" href=format!("/tenant/{}", o.name)>"Open its portal"</a> {menu(&visit, &o, false)} }.into_any();
+    let acts =
+        view! { <a class="btn" href=format!("/tenant/{}", o.name)>"Open its portal"</a> {menu(&visit, &o, false)} }
+            .into_any();
     let lede = o.description.clone();
     let body = view! {
         <PageHead title=o.name.clone() sub=o.display_name.clone() lede acts says=state(&o).into_any() />
@@ -160,7 +168,10 @@ async fn page(visit: Visit) -> Result<Sheet> {
 async fn tenant_page(visit: Visit) -> Result<Sheet> {
     let id = visit.org().ok_or(model::Error::NotFound(Kind::Org))?;
     let o = org::get(visit.domain(), &visit.actor, id).await?;
-    let acts = visit.may(Action::OrgEdit).then(|| view! { <a class="btn" href=visit.at("/organization/edit")>"Edit"</a> }).into_any();
+    let acts = visit
+        .may(Action::OrgEdit)
+        .then(|| view! { <a class="btn" href=visit.at("/organization/edit")>"Edit"</a> })
+        .into_any();
     let body = view! {
         <PageHead title=o.display_name.clone() sub=o.name.clone() lede=o.description.clone() acts />
         {quota_section(&o)}
@@ -190,7 +201,9 @@ fn shown(m: Measure, stored: i64) -> u64 {
 }
 
 fn facts(visit: &Visit, o: &Org) -> AnyView {
-    let lease = |s: Option<i64>| s.map_or_else(|| "no end".to_owned(), |s| plural(u64::try_from(s / 86_400).unwrap_or(0), "day", "days"));
+    let lease = |s: Option<i64>| {
+        s.map_or_else(|| "no end".to_owned(), |s| plural(u64::try_from(s / 86_400).unwrap_or(0), "day", "days"))
+    };
     let (run, keep) = (lease(o.leases.runtime_s), lease(o.leases.storage_s));
     let facts = view! {
         <Fact name="Run at most">{run}</Fact>
@@ -359,7 +372,13 @@ async fn tenant_edit_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new("Edit organization", "Organization", vec![Crumb::new("Organization", back), Crumb::here("Edit")], body).still())
+    Ok(Sheet::new(
+        "Edit organization",
+        "Organization",
+        vec![Crumb::new("Organization", back), Crumb::here("Edit")],
+        body,
+    )
+    .still())
 }
 
 /// Limits stay as they are: they are the provider's.
@@ -388,7 +407,11 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
     let id: OrgId = visit.id(Kind::Org)?;
     let o = visit.domain().store.org(&visit.actor, Action::OrgDelete, id).await?;
     let fill = visit.fill();
-    let refused = fill.failure().filter(|e| e.fields().is_empty()).map(ToString::to_string).or_else(|| can::org(&o, Action::OrgDelete).err());
+    let refused = fill
+        .failure()
+        .filter(|e| e.fields().is_empty())
+        .map(ToString::to_string)
+        .or_else(|| can::org(&o, Action::OrgDelete).err());
     let users = plural(u64::try_from(o.users).unwrap_or(0), "user", "users");
     let body = view! {
         <ConfirmPage

@@ -37,7 +37,8 @@ async fn door(ask: Ask) -> Result<AnyView> {
     let returned = ask.form.is_some();
     let typed = |name: &str| if returned { values.text(name) } else { ask.query(name).to_owned() };
     // an address of a tenant's portal says which organization it is
-    let from_next = || ask.query("next").strip_prefix("/tenant/").and_then(|p| p.split(['/', '?']).next()).unwrap_or_default();
+    let from_next =
+        || ask.query("next").strip_prefix("/tenant/").and_then(|p| p.split(['/', '?']).next()).unwrap_or_default();
     let mut org = typed("org");
     if org.is_empty() && !returned {
         org = from_next().to_owned();
@@ -46,7 +47,8 @@ async fn door(ask: Ask) -> Result<AnyView> {
         Error::SignInNeeded => "Your session ended. Sign in, and you can go on with what you typed.".to_owned(),
         e => e.to_string(),
     });
-    let hidden = ["resume_to", "resume_with"].map(|n| (n, values.text(n))).into_iter().filter(|(_, v)| !v.is_empty()).collect();
+    let hidden =
+        ["resume_to", "resume_with"].map(|n| (n, values.text(n))).into_iter().filter(|(_, v)| !v.is_empty()).collect();
     let sso = ask.portal.domain.store.any_identity_provider().await?;
     Ok(view! { <Door org user=typed("user") next=typed("next") sso error hidden /> }.into_any())
 }
@@ -97,7 +99,9 @@ pub async fn begin(ask: &Ask, who: &SignedIn, roles: &[RoleId]) -> Result<()> {
         s.set_expiry(Some(Expiry::AtDateTime(domain.now() + domain.sessions.absolute)));
         s.save().await
     };
-    write(session).await.map_err(|e: tower_sessions::session::Error| Error::Unavailable(format!("The session could not be kept: {e}")))
+    write(session)
+        .await
+        .map_err(|e: tower_sessions::session::Error| Error::Unavailable(format!("The session could not be kept: {e}")))
 }
 
 async fn sign_out(portal: Portal, req: Request<Body>) -> Response {

@@ -1,8 +1,5 @@
 //! The reader's choice of theme, kept in a cookie.
-use crate::{
-    portal::Routes,
-    shell::Theme,
-};
+use crate::{portal::Routes, shell::Theme};
 use axum::{
     Form,
     http::{HeaderMap, Method, StatusCode, Uri, header},

@@ -20,6 +20,7 @@ pub(super) fn read(hex: &str) -> Option<String> {
     if !hex.is_ascii() || hex.is_empty() || hex.len() % 2 != 0 {
         return None;
     }
-    let bytes: Option<Vec<u8>> = (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()).collect();
+    let bytes: Option<Vec<u8>> =
+        (0..hex.len() / 2).map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).ok()).collect();
     String::from_utf8(bytes?).ok()
 }

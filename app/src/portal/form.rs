@@ -45,7 +45,9 @@ impl Values {
 
     /// The version of what was edited, which the form carries along.
     pub fn version(&self) -> Result<i64> {
-        self.get("version").parse().map_err(|_| Error::BadRequest("The form is incomplete. Open the page again.".into()))
+        self.get("version")
+            .parse()
+            .map_err(|_| Error::BadRequest("The form is incomplete. Open the page again.".into()))
     }
 
     /// A whole number in units of `per`, or nothing.

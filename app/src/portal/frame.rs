@@ -104,7 +104,11 @@ async fn org_links(visit: &Visit) -> Result<Vec<OrgLink>> {
     }
     let mut links = Vec::new();
     if visit.place != Place::Provider {
-        links.push(OrgLink { name: visit.actor.org_name.clone(), more: "Back to the provider".into(), href: "/provider".into() });
+        links.push(OrgLink {
+            name: visit.actor.org_name.clone(),
+            more: "Back to the provider".into(),
+            href: "/provider".into(),
+        });
     }
     let names = visit.domain().store.org_names(SWITCH).await?;
     links.extend(names.into_iter().map(|(_, name)| OrgLink {
@@ -127,7 +131,7 @@ fn tray_task(visit: &Visit, t: &Task) -> TrayTask {
     }
 }
 
-pub(crate) fn task_state(t: &Task) -> TaskState {
+fn task_state(t: &Task) -> TaskState {
     match t.status {
         TaskStatus::Queued => TaskState::Waiting,
         TaskStatus::Running => TaskState::Running(t.progress.and_then(|p| u8::try_from(p).ok())),
@@ -137,7 +141,7 @@ pub(crate) fn task_state(t: &Task) -> TaskState {
 }
 
 /// Where an object that a task, event or audit row names can be seen.
-pub(crate) fn object_href(visit: &Visit, kind: &str, id: &str) -> Option<String> {
+fn object_href(visit: &Visit, kind: &str, id: &str) -> Option<String> {
     let (list, action) = match (Kind::parse(kind)?, &visit.place) {
         (Kind::Org, Place::Provider) => ("/organizations", Action::OrgView),
         (Kind::User, _) => ("/users", Action::UserView),

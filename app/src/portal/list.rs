@@ -61,7 +61,9 @@ impl ListView {
         let to = |cursor: &Option<String>| cursor.as_ref().map(|c| self.here.with("cursor", c).href());
         let by = self.spec.sorts.iter().find(|s| s.key == self.query.sort).map_or("", |s| s.label).to_lowercase();
         let words = match (self.query.cursor.is_none(), self.shown as i64 == self.total.rows) {
-            (true, true) => format!("{} by {by}", if self.shown == 1 { "1,".into() } else { format!("All {},", self.count()) }),
+            (true, true) => {
+                format!("{} by {by}", if self.shown == 1 { "1,".into() } else { format!("All {},", self.count()) })
+            }
             (true, false) => format!("First {} of {}, by {by}", self.shown, self.count()),
             (false, _) => format!("{} of {}, by {by}", self.shown, self.count()),
         };
@@ -71,7 +73,9 @@ impl ListView {
 
     /// The same list, whole, as a file.
     pub fn csv_button(&self) -> impl IntoView + use<> {
-        let href = Query::new(format!("{}.csv", self.here.path()), self.here.without(&["cursor", "limit"]).pairs().to_vec()).href();
+        let href =
+            Query::new(format!("{}.csv", self.here.path()), self.here.without(&["cursor", "limit"]).pairs().to_vec())
+                .href();
         view! {
             <a class="btn" href=href download="">
                 <Icon name=Icon::Download />

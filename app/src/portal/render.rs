@@ -1,10 +1,6 @@
 //! From a page to an answer. The page is a function that is run while the document renders, so that its views are made
 //! in the right place; status, cookies and policy are set meanwhile.
-use super::{
-    Ask, Sheet, Values, Visit, answer, flash,
-    form::FormState,
-    frame::frame,
-};
+use super::{Ask, Sheet, Values, Visit, answer, flash, form::FormState, frame::frame};
 use crate::shell::{Frame, Layout, SiteRoot, html_document};
 use axum::{
     body::Body,

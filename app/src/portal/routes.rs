@@ -226,7 +226,8 @@ async fn read_form(portal: Portal, req: Request<Body>) -> Result<(Ask, axum::htt
 /// The edge has limited the size and checked the encoding.
 pub(crate) async fn read_values(body: Body) -> Result<Values> {
     let bytes = axum::body::to_bytes(body, 4 << 20).await;
-    let bytes = bytes.map_err(|_| Error::BadRequest("The form could not be read: it is too large or was cut off.".into()))?;
+    let bytes =
+        bytes.map_err(|_| Error::BadRequest("The form could not be read: it is too large or was cut off.".into()))?;
     Ok(Values::read(&bytes))
 }
 

@@ -64,11 +64,14 @@ pub struct Ask {
 impl Ask {
     pub async fn read(portal: Portal, parts: &mut Parts) -> Ask {
         let params = RawPathParams::from_request_parts(parts, &()).await;
-        let params = params.map(|all| all.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect()).unwrap_or_default();
+        let params =
+            params.map(|all| all.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect()).unwrap_or_default();
         let header = |name| parts.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default();
-        let cookie = |name: &str| header(header::COOKIE).split("; ").find_map(|c| c.strip_prefix(name)?.strip_prefix('='));
+        let cookie =
+            |name: &str| header(header::COOKIE).split("; ").find_map(|c| c.strip_prefix(name)?.strip_prefix('='));
         // a page that refreshes itself leaves the message to the one that was asked for
-        let toast = if parts.headers.contains_key("x-refresh") { None } else { cookie(flash::COOKIE).and_then(flash::read) };
+        let toast =
+            if parts.headers.contains_key("x-refresh") { None } else { cookie(flash::COOKIE).and_then(flash::read) };
         Ask {
             visitor: parts.extensions.get::<Visitor>().cloned().unwrap_or_default(),
             session: parts.extensions.get::<Session>().cloned(),

@@ -1,0 +1,85 @@
+//! One stream a tab: it says that something changed, never what. Who may learn of a change is decided for each one, and
+//! a session that ended ends its stream.
+use crate::{AppState, auth};
+use app::portal::Visitor;
+use axum::{
+    Extension,
+    extract::State,
+    http::{HeaderName, StatusCode, header},
+    response::{
+        IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures::{StreamExt, stream};
+use model::{Actor, Kind, event::Change};
+use std::{convert::Infallible, time::Duration};
+use tokio::sync::broadcast::{Receiver, error::RecvError};
+
+/// Even when nothing happens, a stream looks so often whether its session still lives.
+const LOOK: Duration = Duration::from_secs(30);
+
+struct Listener {
+    state: AppState,
+    actor: Actor,
+    session: Vec<u8>,
+    changes: Receiver<Change>,
+}
+
+pub async fn stream(State(state): State<AppState>, Extension(visitor): Extension<Visitor>) -> Response {
+    let Some(actor) = visitor.actor else {
+        let status = if visitor.trouble.is_some() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::UNAUTHORIZED };
+        return (status, "Nobody is signed in.").into_response();
+    };
+    let changes = state.domain.store.changes();
+    let stop = state.shutdown.clone();
+    let listener = Listener { state, actor, session: visitor.session_hash, changes };
+    let hello = Event::default().event("hello").data("").retry(Duration::from_secs(2));
+    let heard = stream::unfold(listener, async |mut l| l.next().await.map(|event| (Ok::<_, Infallible>(event), l)));
+    let events = stream::once(async { Ok(hello) }).chain(heard).take_until(async move { stop.begun().await });
+    (
+        [(header::CACHE_CONTROL, "no-store"), (HeaderName::from_static("x-accel-buffering"), "no")],
+        Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))),
+    )
+        .into_response()
+}
+
+impl Listener {
+    /// The next thing to say; None ends the stream.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            let change = match tokio::time::timeout(LOOK, self.changes.recv()).await {
+                Ok(Ok(change)) => Some(change),
+                // fell behind: something happened, that much is sure
+                Ok(Err(RecvError::Lagged(_))) => return self.still_welcome().await.then(changed),
+                Ok(Err(RecvError::Closed)) => return None,
+                Err(_) => None,
+            };
+            // what may change who we are, or whether we are still here
+            let about_us =
+                change.as_ref().is_none_or(|c| matches!(c.kind, Kind::User | Kind::Role | Kind::Org | Kind::Session));
+            if about_us && !self.still_welcome().await {
+                return None;
+            }
+            if change.is_some_and(|c| domain::event::concerns(&self.actor, &c)) {
+                return Some(changed());
+            }
+        }
+    }
+
+    async fn still_welcome(&mut self) -> bool {
+        match auth::actor(&self.state.domain, &self.session, self.actor.origin.clone()).await {
+            Ok(Some(actor)) => {
+                self.actor = actor;
+                true
+            }
+            Ok(None) => false,
+            // the database is away: the stream stays and looks again
+            Err(_) => true,
+        }
+    }
+}
+
+fn changed() -> Event {
+    Event::default().event("changed").data("")
+}
