@@ -12,7 +12,7 @@ use axum::Router;
 /// The portal's router, and the list of what is in it.
 pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     // Leptos renders on this; a second call changes nothing
-    let _ = leptos::task::Executor::init_tokio();
+    let _ = any_spawner::Executor::init_tokio();
     let routes = Routes::new(portal);
     let routes = sign_in::routes(routes);
     let routes = theme::routes(routes);
