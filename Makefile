@@ -64,7 +64,8 @@ lint: ## Check format, lints and duplicated crates
 .PHONY: deny
 deny: ## Check licences, banned crates and known weaknesses of all dependencies (installs cargo-deny)
 	@scripts/setup.sh deny
-	@cargo deny --workspace check
+	@cargo deny --workspace check bans licenses sources
+	@cargo deny --workspace check advisories
 
 .PHONY: integration-test
 integration-test: ## Run the cargo tests alone, with a PostgreSQL of their own
