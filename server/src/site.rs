@@ -42,8 +42,8 @@ pub fn root() -> String {
 
 pub fn router<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let router = Router::new().route("/a/{hash}/{*path}", get(asset)).route(
-        "/favicon.ico",
-        get(|headers: HeaderMap| async move { file("favicon.ico", &headers, "public, max-age=86400") }),
+        "/favicon.ico", // what browsers ask for on pages that name no icon
+        get(|headers: HeaderMap| async move { file("favicon.svg", &headers, "public, max-age=86400") }),
     );
     if RELEASE {
         return router;

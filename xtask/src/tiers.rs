@@ -40,6 +40,7 @@ pub(crate) fn run_all() -> Result<ExitCode> {
     tier("lints", &|| check(lints()));
     tier("lints of the browser's half", &|| check(browser_lints()));
     tier("duplicated crates", &|| check(duplicates::check()));
+    tier("site", &|| check(site::build(false)));
     match postgres::for_tests() {
         Ok(server) => {
             tier("descriptions of queries", &|| check(queries::check(&server.url)));
@@ -121,7 +122,6 @@ fn number_before(text: &str, word: &str) -> u64 {
 }
 
 fn browser_tests() -> Result<Count> {
-    site::build(false)?;
     let demo = Demo::start()?;
     let report = Path::new("target/end2end/report.json");
     if report.exists() {
