@@ -115,8 +115,14 @@ pub(crate) fn organizations() -> AnyView {
         ("System", "You, the provider", 0, 1, 0, None),
     ];
     let acts = view! {
-        <a class="btn" href="#" download><Icon name=Icon::Download />"CSV"</a>
-        <a class="btn primary" href="organization-new.html"><Icon name=Icon::Plus />"New organization"</a>
+        <a class="btn" href="#" download>
+            <Icon name=Icon::Download />
+            "CSV"
+        </a>
+        <a class="btn primary" href="organization-new.html">
+            <Icon name=Icon::Plus />
+            "New organization"
+        </a>
     };
     let frame = Frame {
         toast: Some("Organization globex was created. Its administrator can sign in now.".into()),
@@ -132,16 +138,33 @@ pub(crate) fn organizations() -> AnyView {
                         view! {
                             <Row id=format!("org-{name}")>
                                 <NameCell name href="organization-edit.html" why=display_name />
-                                <StateCell><Badge shape=Shape::Disc tone=Tone::Ok word="Enabled" /></StateCell>
-                                <Cell label="VDCs" number=true>{num(vdcs)}</Cell>
-                                <Cell label="Users" number=true>{num(users)}</Cell>
-                                <Cell label="CPU of quota"><CellMeter used=cpu limit unit="vCPU" /></Cell>
-                                <Cell label="Memory of quota"><CellMeter used=cpu * 3 limit=limit.map(|cpu| cpu * 4) unit="GB" /></Cell>
-                                <Cell label="Since" number=true><Time at=NOW - Duration::days(73) now=NOW /></Cell>
+                                <StateCell>
+                                    <Badge shape=Shape::Disc tone=Tone::Ok word="Enabled" />
+                                </StateCell>
+                                <Cell label="VDCs" number=true>
+                                    {num(vdcs)}
+                                </Cell>
+                                <Cell label="Users" number=true>
+                                    {num(users)}
+                                </Cell>
+                                <Cell label="CPU of quota">
+                                    <CellMeter used=cpu limit unit="vCPU" />
+                                </Cell>
+                                <Cell label="Memory of quota">
+                                    <CellMeter used=cpu * 3 limit=limit.map(|cpu| cpu * 4) unit="GB" />
+                                </Cell>
+                                <Cell label="Since" number=true>
+                                    <Time at=NOW - Duration::days(73) now=NOW />
+                                </Cell>
                                 <RowActs>
                                     <Menu label=format!("Actions for {name}") dots=true>
                                         <MenuItem icon=Icon::Settings title="Edit" href="organization-edit.html" />
-                                        <MenuForm icon=Icon::Lock title="Disable" more="Nobody can sign in; machines go on running." action="/disable" />
+                                        <MenuForm
+                                            icon=Icon::Lock
+                                            title="Disable"
+                                            more="Nobody can sign in; machines go on running."
+                                            action="/disable"
+                                        />
                                         <MenuItem icon=Icon::Trash title="Delete…" href="delete.html" danger=true />
                                     </Menu>
                                 </RowActs>
@@ -159,19 +182,47 @@ pub(crate) fn organizations() -> AnyView {
 pub(crate) fn organization_new() -> AnyView {
     let taken = "acme exists already. Choose another name.";
     view! {
-        <Layout frame=provider_frame("Organizations") title="New organization" crumbs=vec![Crumb::new("Organizations", "organizations.html"), Crumb::here("New organization")]>
+        <Layout
+            frame=provider_frame("Organizations")
+            title="New organization"
+            crumbs=vec![Crumb::new("Organizations", "organizations.html"), Crumb::here("New organization")]
+        >
             <PageHead title="New organization" lede="A tenant with its first administrator." />
-            <ErrorSummary errors=vec![("name".into(), taken.into()), ("password".into(), "The password is too short.".into())] />
+            <ErrorSummary errors=vec![
+                ("name".into(), taken.into()),
+                ("password".into(), "The password is too short.".into()),
+            ] />
             <form method="post" novalidate>
                 <FormSection title="Organization">
-                    <TextField name="name" label="Name" value="acme" hint="Lower case, digits, hyphens. It is part of every address." error=Some(taken.to_owned()) width=Width::Half autocomplete="off" />
-                    <TextField name="display_name" label="Display name" value="Acme Manufacturing" width=Width::Half autocomplete="off" />
+                    <TextField
+                        name="name"
+                        label="Name"
+                        value="acme"
+                        hint="Lower case, digits, hyphens. It is part of every address."
+                        error=Some(taken.to_owned())
+                        width=Width::Half
+                        autocomplete="off"
+                    />
+                    <TextField
+                        name="display_name"
+                        label="Display name"
+                        value="Acme Manufacturing"
+                        width=Width::Half
+                        autocomplete="off"
+                    />
                     <TextArea name="description" label="Description" optional=true />
                 </FormSection>
                 <FormSection title="First administrator" lede="Can add all other users.">
                     <TextField name="user" label="User name" value="acme-admin" width=Width::Half autocomplete="off" />
                     <EmailField name="email" label="Email" optional=true width=Width::Half />
-                    <PasswordField name="password" label="Password" hint="At least 12 characters." error=Some("Use at least 12 characters.".to_owned()) width=Width::Half autocomplete="new-password" />
+                    <PasswordField
+                        name="password"
+                        label="Password"
+                        hint="At least 12 characters."
+                        error=Some("Use at least 12 characters.".to_owned())
+                        width=Width::Half
+                        autocomplete="new-password"
+                    />
                 </FormSection>
                 <FormEnd submit="Create organization" cancel_href="organizations.html" />
             </form>
@@ -191,24 +242,58 @@ pub(crate) fn organization_edit() -> AnyView {
         <section>
             <h2>"About"</h2>
             <Facts>
-                <Fact name="Created"><Time at=NOW - Duration::days(73) now=NOW />" by administrator"</Fact>
-                <Fact name="Id"><Copy value="urn:vcloud:org:0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92" show="0192c3b0-9a10…0d92" what="id" /></Fact>
+                <Fact name="Created">
+                    <Time at=NOW - Duration::days(73) now=NOW />
+                    " by administrator"
+                </Fact>
+                <Fact name="Id">
+                    <Copy
+                        value="urn:vcloud:org:0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92"
+                        show="0192c3b0-9a10…0d92"
+                        what="id"
+                    />
+                </Fact>
             </Facts>
         </section>
         <section>
             <h2>"Quota"</h2>
-            <div class="meters"><Meter label="CPU" used=39 limit=Some(48) unit="vCPU" asked=4 /> <Meter label="VMs" used=23 limit=None /></div>
+            <div class="meters">
+                <Meter label="CPU" used=39 limit=Some(48) unit="vCPU" asked=4 />
+                <Meter label="VMs" used=23 limit=None />
+            </div>
         </section>
     };
     view! {
-        <Layout frame=provider_frame("Organizations") title="Edit acme" crumbs=vec![Crumb::new("Organizations", "organizations.html"), Crumb::new("acme", "#"), Crumb::here("Edit")] margin=margin.into_any()>
-            <PageHead title="acme" sub="organization" says=view! { <Shape name=Shape::Disc tone=Tone::Ok /> <p><b>"Enabled."</b>" 23 VMs in 2 VDCs, 5 users."<small>"Nobody waits for you."</small></p> }.into_any() />
+        <Layout
+            frame=provider_frame("Organizations")
+            title="Edit acme"
+            crumbs=vec![Crumb::new("Organizations", "organizations.html"), Crumb::new("acme", "#"), Crumb::here("Edit")]
+            margin=margin.into_any()
+        >
+            <PageHead
+                title="acme"
+                sub="organization"
+                says=view! {
+                    <Shape name=Shape::Disc tone=Tone::Ok />
+                    <p>
+                        <b>"Enabled."</b>
+                        " 23 VMs in 2 VDCs, 5 users."
+                        <small>"Nobody waits for you."</small>
+                    </p>
+                }
+                    .into_any()
+            />
             <ConflictNote what="acme" rows />
             <form method="post" novalidate>
                 <FormSection title="Organization">
                     <LockedField name="name" label="Name" value="acme" why="fixed once created" width=Width::Half />
                     <TextField name="display_name" label="Display name" value="Acme Inc" width=Width::Half />
-                    <CheckField name="enabled" label="Enabled" checked=true hint="While disabled nobody can sign in; machines go on running." />
+                    <CheckField
+                        name="enabled"
+                        label="Enabled"
+                        checked=true
+                        hint="While disabled nobody can sign in; machines go on running."
+                    />
                 </FormSection>
                 <FormEnd submit="Save" cancel_href="organizations.html" />
             </form>
@@ -238,12 +323,22 @@ pub(crate) fn dashboard() -> AnyView {
                 </BigNumbers>
             </Section>
             <Section title="Quota by VDC" acts=view! { <a href="#">"All VDCs"</a> }.into_any()>
-                <Table caption="Quota by VDC" heads=vec![Head::new("VDC"), Head::new("CPU"), Head::new("Memory"), Head::new("Storage")] top=true>
+                <Table
+                    caption="Quota by VDC"
+                    heads=vec![Head::new("VDC"), Head::new("CPU"), Head::new("Memory"), Head::new("Storage")]
+                    top=true
+                >
                     <Row id="vdc-1">
                         <NameCell name="acme-prod" href="#" why="17 VMs of 40" />
-                        <Cell label="CPU"><CellMeter used=29 limit=Some(32) unit="vCPU" /></Cell>
-                        <Cell label="Memory"><CellMeter used=106 limit=Some(112) unit="GB" /></Cell>
-                        <Cell label="Storage"><CellMeter used=1780 limit=Some(2000) unit="GB" /></Cell>
+                        <Cell label="CPU">
+                            <CellMeter used=29 limit=Some(32) unit="vCPU" />
+                        </Cell>
+                        <Cell label="Memory">
+                            <CellMeter used=106 limit=Some(112) unit="GB" />
+                        </Cell>
+                        <Cell label="Storage">
+                            <CellMeter used=1780 limit=Some(2000) unit="GB" />
+                        </Cell>
                     </Row>
                 </Table>
             </Section>
@@ -259,10 +354,22 @@ pub(crate) fn audit() -> AnyView {
         after: Some(after.into()),
     };
     let margin = view! {
-        <section><h2>"What changed"</h2><Diff rows=vec![row("name", "acme", "acme"), row("display name", "Acme", "Acme Manufacturing"), row("version", "6", "7")] /></section>
+        <section>
+            <h2>"What changed"</h2>
+            <Diff rows=vec![
+                row("name", "acme", "acme"),
+                row("display name", "Acme", "Acme Manufacturing"),
+                row("version", "6", "7"),
+            ] />
+        </section>
         <section>
             <h2>"How"</h2>
-            <Facts><Fact name="Through">"portal, from 192.0.2.7"</Fact><Fact name="Request"><Copy value="req_01jcw8m3k0" what="request id" /></Fact></Facts>
+            <Facts>
+                <Fact name="Through">"portal, from 192.0.2.7"</Fact>
+                <Fact name="Request">
+                    <Copy value="req_01jcw8m3k0" what="request id" />
+                </Fact>
+            </Facts>
         </section>
     };
     let here = Query::new("audit.html", [("when".into(), "today".into())]);
@@ -283,20 +390,44 @@ pub(crate) fn audit() -> AnyView {
         (90, "globex-admin", "Sign-in refused", "wrong password", false),
     ];
     view! {
-        <Layout frame=provider_frame("Audit") title="Audit" crumbs=vec![Crumb::here("Audit")] margin=margin.into_any() live=true>
-            <PageHead title="Audit" sub=format!("{} entries today", num(1204)) acts=view! { <a class="btn" href="#" download><Icon name=Icon::Download />"CSV"</a> }.into_any() />
+        <Layout
+            frame=provider_frame("Audit")
+            title="Audit"
+            crumbs=vec![Crumb::here("Audit")]
+            margin=margin.into_any()
+            live=true
+        >
+            <PageHead
+                title="Audit"
+                sub=format!("{} entries today", num(1204))
+                acts=view! {
+                    <a class="btn" href="#" download>
+                        <Icon name=Icon::Download />
+                        "CSV"
+                    </a>
+                }
+                    .into_any()
+            />
             <Filters here what="the audit" find="Who, what, object" filters />
             <Table caption="Audit entries, newest first" heads kind=TableKind::Tight list=true>
                 {rows
                     .map(|(minutes, who, what, object, done)| {
-                        let (shape, tone, word) = if done { (Shape::Done, Tone::Ok, "Done") } else { (Shape::Barred, Tone::Warn, "Refused") };
+                        let (shape, tone, word) = if done {
+                            (Shape::Done, Tone::Ok, "Done")
+                        } else {
+                            (Shape::Barred, Tone::Warn, "Refused")
+                        };
                         view! {
                             <Row id=format!("entry-{minutes}") chosen=minutes == 47>
-                                <Cell label="Time"><Time at=NOW - Duration::minutes(minutes) now=NOW /></Cell>
+                                <Cell label="Time">
+                                    <Time at=NOW - Duration::minutes(minutes) now=NOW />
+                                </Cell>
                                 <Cell label="Who">{who}</Cell>
                                 <NameCell name=what href="#" />
                                 <Cell label="Object">{object}</Cell>
-                                <StateCell><Badge shape tone word /></StateCell>
+                                <StateCell>
+                                    <Badge shape tone word />
+                                </StateCell>
                             </Row>
                         }
                     })
@@ -310,7 +441,11 @@ pub(crate) fn audit() -> AnyView {
 
 pub(crate) fn delete() -> AnyView {
     view! {
-        <Layout frame=provider_frame("Organizations") title="Delete acme-dev?" crumbs=vec![Crumb::new("VDCs", "kit.html"), Crumb::here("Delete acme-dev")]>
+        <Layout
+            frame=provider_frame("Organizations")
+            title="Delete acme-dev?"
+            crumbs=vec![Crumb::new("VDCs", "kit.html"), Crumb::here("Delete acme-dev")]
+        >
             <ConfirmPage
                 title="Delete VDC acme-dev?"
                 verb="Delete acme-dev"
@@ -349,7 +484,12 @@ pub(crate) fn answers() -> AnyView {
                 request_id="req_01jcw9q7f2"
                 home="dashboard.html"
             />
-            <Failed title="The database does not answer" why="Nothing was changed. It usually comes back within a minute." request_id="req_01jcw9q7f3" try_again=Some("#".to_owned()) />
+            <Failed
+                title="The database does not answer"
+                why="Nothing was changed. It usually comes back within a minute."
+                request_id="req_01jcw9q7f3"
+                try_again=Some("#".to_owned())
+            />
         </Layout>
     }
     .into_any()
@@ -358,7 +498,12 @@ pub(crate) fn answers() -> AnyView {
 pub(crate) fn out_of_order() -> AnyView {
     view! {
         <Bare title="Out of order">
-            <Failed title="The database does not answer" why="Nothing was changed. It usually comes back within a minute." request_id="req_01jcw9q7f3" try_again=Some("#".to_owned()) />
+            <Failed
+                title="The database does not answer"
+                why="Nothing was changed. It usually comes back within a minute."
+                request_id="req_01jcw9q7f3"
+                try_again=Some("#".to_owned())
+            />
         </Bare>
     }
     .into_any()

@@ -15,9 +15,7 @@ pub fn PostButton(
     view! {
         <form method="post" action=action>
             <HiddenFields fields />
-            <button class=class>
-                {icon.map(|name| view! { <Icon name /> })} {label}
-            </button>
+            <button class=class>{icon.map(|name| view! { <Icon name /> })} {label}</button>
         </form>
     }
 }

@@ -25,7 +25,18 @@ pub fn ConfirmPage(
         <form class="confirm" method="post" novalidate>
             <h1>{title}</h1>
             {refused.map(|why| view! { <Note tone=Tone::Bad>{why}</Note> })}
-            {possible.then(|| view! { <p>{if lost.is_empty() { "This cannot be undone." } else { "This cannot be undone. With it go, at once:" }}</p> })}
+            {possible
+                .then(|| {
+                    view! {
+                        <p>
+                            {if lost.is_empty() {
+                                "This cannot be undone."
+                            } else {
+                                "This cannot be undone. With it go, at once:"
+                            }}
+                        </p>
+                    }
+                })}
             {(!lost.is_empty())
                 .then(|| {
                     view! {
@@ -46,7 +57,17 @@ pub fn ConfirmPage(
                 })}
             {children.map(|children| children())}
             {(possible && !type_name.is_empty())
-                .then(|| view! { <TextField name="name" label=format!("Type {type_name} to go on") value=typed error autocomplete="off" /> })}
+                .then(|| {
+                    view! {
+                        <TextField
+                            name="name"
+                            label=format!("Type {type_name} to go on")
+                            value=typed
+                            error
+                            autocomplete="off"
+                        />
+                    }
+                })}
             <footer>
                 <a class="btn" href=keep_href>
                     "Keep it"

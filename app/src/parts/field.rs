@@ -107,15 +107,23 @@ fn Below(about: About) -> impl IntoView {
     let About { id, hint, error, .. } = about;
     let hint_id = format!("{id}-hint");
     view! {
-        {error.map(|error| {
-            view! {
-                <p class="err" id=format!("{id}-error")>
-                    <Icon name=Icon::Warn />
-                    <span>{error}</span>
-                </p>
-            }
-        })}
-        {(!hint.is_empty()).then(|| view! { <p class="hint" id=hint_id>{hint}</p> })}
+        {error
+            .map(|error| {
+                view! {
+                    <p class="err" id=format!("{id}-error")>
+                        <Icon name=Icon::Warn />
+                        <span>{error}</span>
+                    </p>
+                }
+            })}
+        {(!hint.is_empty())
+            .then(|| {
+                view! {
+                    <p class="hint" id=hint_id>
+                        {hint}
+                    </p>
+                }
+            })}
     }
 }
 

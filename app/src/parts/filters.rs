@@ -51,7 +51,13 @@ pub fn Filters(
                     {format!("Search {what}")}
                 </label>
                 <Icon name=Icon::Search />
-                <input id="q" name="q" type="search" placeholder=find value=here.get("q").unwrap_or_default().to_owned() />
+                <input
+                    id="q"
+                    name="q"
+                    type="search"
+                    placeholder=find
+                    value=here.get("q").unwrap_or_default().to_owned()
+                />
             </div>
             {kept
                 .into_iter()

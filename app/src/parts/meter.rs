@@ -114,7 +114,8 @@ impl Bar {
                     <rect class="lim" width=end.clone() height="6" />
                     <rect class="use" width=used.clone() height="6" />
                     {(self.asked > 0).then(|| view! { <rect class="ask" x=used width=asked height="6" /> })}
-                    {(whole > limit && limit > 0).then(|| view! { <line class="end" x1=end.clone() x2=end y1="-3" y2="9" /> })}
+                    {(whole > limit && limit > 0)
+                        .then(|| view! { <line class="end" x1=end.clone() x2=end y1="-3" y2="9" /> })}
                 </svg>
             }
             .into_any(),
@@ -127,7 +128,14 @@ pub(super) fn progress(percent: u8, words: String) -> impl IntoView {
     let percent = percent.min(100);
     let bar = Bar { used: percent.into(), limit: Some(100), asked: 0 };
     view! {
-        <div class="progress" role="progressbar" aria-valuenow=percent.to_string() aria-valuemin="0" aria-valuemax="100" aria-label=words.clone()>
+        <div
+            class="progress"
+            role="progressbar"
+            aria-valuenow=percent.to_string()
+            aria-valuemin="0"
+            aria-valuemax="100"
+            aria-label=words.clone()
+        >
             {bar.svg()}
             <span>{format!("{percent} % · {words}")}</span>
         </div>

@@ -6,7 +6,11 @@ use time::{OffsetDateTime, UtcOffset, macros::format_description};
 #[component]
 pub fn Time(at: OffsetDateTime, now: OffsetDateTime) -> impl IntoView {
     let at = at.to_offset(UtcOffset::UTC);
-    view! { <time datetime=machine(at) title=exact(at)>{relative(at, now)}</time> }
+    view! {
+        <time datetime=machine(at) title=exact(at)>
+            {relative(at, now)}
+        </time>
+    }
 }
 
 /// For files and machines: "2026-11-16T11:59:40Z".

@@ -61,9 +61,17 @@ pub fn TaskTray(tray: Tray) -> impl IntoView {
                 <summary>
                     <b>"Tasks"</b>
                     {(running > 0)
-                        .then(|| view! { <Badge shape=Shape::Half tone=Tone::Busy word=format!("{} running", num(running)) /> })}
+                        .then(|| {
+                            view! {
+                                <Badge shape=Shape::Half tone=Tone::Busy word=format!("{} running", num(running)) />
+                            }
+                        })}
                     {(failed > 0)
-                        .then(|| view! { <Badge shape=Shape::Diamond tone=Tone::Bad word=format!("{} failed", num(failed)) /> })}
+                        .then(|| {
+                            view! {
+                                <Badge shape=Shape::Diamond tone=Tone::Bad word=format!("{} failed", num(failed)) />
+                            }
+                        })}
                     <span class="last">{last}</span>
                     <Icon name=Icon::Down />
                 </summary>

@@ -57,7 +57,13 @@ pub fn html_document<V: IntoView>(options: LeptosOptions, body: impl FnOnce() ->
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="light dark" />
                 <style>{INLINE_STYLE}</style>
-                <link rel="preload" href=format!("{pkg}/fonts/hanken-grotesk.woff2") r#as="font" r#type="font/woff2" crossorigin="" />
+                <link
+                    rel="preload"
+                    href=format!("{pkg}/fonts/hanken-grotesk.woff2")
+                    r#as="font"
+                    r#type="font/woff2"
+                    crossorigin=""
+                />
                 <link rel="stylesheet" href=format!("{pkg}/{}.css", options.output_name) />
                 <link rel="icon" href=format!("{root}/favicon.svg") r#type="image/svg+xml" />
                 <AutoReload options=options.clone() />

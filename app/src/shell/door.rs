@@ -75,17 +75,48 @@ fn Poster() -> impl IntoView {
     view! {
         <svg class="poster" viewBox="0 0 720 720" role="img" aria-label=label>
             <defs>
-                <pattern id="hatch-poster" width="13" height="13" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+                <pattern
+                    id="hatch-poster"
+                    width="13"
+                    height="13"
+                    patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(45)"
+                >
                     <rect width="4.5" height="13" fill="currentColor" />
                 </pattern>
             </defs>
-            <rect x="330" y="70" width="270" height="270" rx="26" fill="none" stroke="currentColor" stroke-width="3" stroke-dasharray="13 9" />
+            <rect
+                x="330"
+                y="70"
+                width="270"
+                height="270"
+                rx="26"
+                fill="none"
+                stroke="currentColor"
+                stroke-width="3"
+                stroke-dasharray="13 9"
+            />
             <rect x="225" y="195" width="270" height="270" rx="26" class="gap" />
-            <rect x="225" y="195" width="270" height="270" rx="26" fill="url(#hatch-poster)" stroke="currentColor" stroke-width="3" />
+            <rect
+                x="225"
+                y="195"
+                width="270"
+                height="270"
+                rx="26"
+                fill="url(#hatch-poster)"
+                stroke="currentColor"
+                stroke-width="3"
+            />
             <rect x="120" y="320" width="270" height="270" rx="26" class="near" />
-            <text x="600" y="368">"Last known"</text>
-            <text x="495" y="493">"Asked for"</text>
-            <text x="390" y="622">"Seen now"</text>
+            <text x="600" y="368">
+                "Last known"
+            </text>
+            <text x="495" y="493">
+                "Asked for"
+            </text>
+            <text x="390" y="622">
+                "Seen now"
+            </text>
         </svg>
     }
 }

@@ -273,7 +273,12 @@ fn UserMenu(user: String, role: String, theme: Theme) -> impl IntoView {
                         .map(|(this, label)| {
                             let chosen = this == theme;
                             view! {
-                                <button class="item" name="theme" value=this.word() aria-pressed=if chosen { "true" } else { "false" }>
+                                <button
+                                    class="item"
+                                    name="theme"
+                                    value=this.word()
+                                    aria-pressed=if chosen { "true" } else { "false" }
+                                >
                                     {chosen.then(|| view! { <Icon name=Icon::Check /> })}
                                     <b>{label}</b>
                                 </button>
