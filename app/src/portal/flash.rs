@@ -17,7 +17,7 @@ pub(super) fn attributes(https: bool) -> &'static str {
 }
 
 pub(super) fn read(hex: &str) -> Option<String> {
-    if !hex.is_ascii() || hex.is_empty() || hex.len() % 2 != 0 {
+    if !hex.is_ascii() || hex.is_empty() || !hex.len().is_multiple_of(2) {
         return None;
     }
     let bytes: Option<Vec<u8>> =
