@@ -31,7 +31,7 @@ create table organizations (
 );
 create unique index organizations_name_taken on organizations (lower(name)) where deleted_at is null;
 create unique index organizations_one_provider on organizations (is_provider) where is_provider and deleted_at is null;
-create index organizations_by_name on organizations (name, id) where deleted_at is null;
+create index organizations_by_name on organizations (lower(name), id) where deleted_at is null;
 create index organizations_by_created on organizations (created_at, id) where deleted_at is null;
 
 create table rights (
@@ -52,7 +52,7 @@ create table roles (
     deleted_at  timestamptz
 );
 create unique index roles_name_taken on roles (org_id, lower(name)) nulls not distinct where deleted_at is null;
-create index roles_by_name on roles (name, id) where deleted_at is null;
+create index roles_by_name on roles (lower(name), id) where deleted_at is null;
 create index roles_by_created on roles (created_at, id) where deleted_at is null;
 
 create table role_rights (
@@ -91,8 +91,8 @@ create table users (
 create unique index users_name_taken on users (org_id, lower(name)) where deleted_at is null;
 create unique index users_identity_taken on users (org_id, issuer, subject) where deleted_at is null and subject is not null;
 create index users_by_role on users (role_id) where deleted_at is null;
-create index users_by_name on users (name, id) where deleted_at is null;
-create index users_by_org_name on users (org_id, name, id) where deleted_at is null;
+create index users_by_name on users (lower(name), id) where deleted_at is null;
+create index users_by_org_name on users (org_id, lower(name), id) where deleted_at is null;
 create index users_by_created on users (created_at, id) where deleted_at is null;
 create index users_by_org_created on users (org_id, created_at, id) where deleted_at is null;
 
@@ -173,8 +173,8 @@ create table vdcs (
 );
 create unique index vdcs_name_taken on vdcs (org_id, lower(name)) where deleted_at is null;
 create unique index vdcs_namespace_name_taken on vdcs (namespace_name) where deleted_at is null;
-create index vdcs_by_name on vdcs (name, id) where deleted_at is null;
-create index vdcs_by_org_name on vdcs (org_id, name, id) where deleted_at is null;
+create index vdcs_by_name on vdcs (lower(name), id) where deleted_at is null;
+create index vdcs_by_org_name on vdcs (org_id, lower(name), id) where deleted_at is null;
 create index vdcs_by_created on vdcs (created_at, id) where deleted_at is null;
 create index vdcs_by_org_created on vdcs (org_id, created_at, id) where deleted_at is null;
 

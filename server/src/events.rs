@@ -28,8 +28,9 @@ struct Listener {
 
 pub async fn stream(State(state): State<AppState>, Extension(visitor): Extension<Visitor>) -> Response {
     let Some(actor) = visitor.actor else {
-        let status = if visitor.trouble.is_some() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::UNAUTHORIZED };
-        return (status, "Nobody is signed in.").into_response();
+        // 204 tells a browser not to come back; an error would stand in its console
+        let status = if visitor.trouble.is_some() { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::NO_CONTENT };
+        return status.into_response();
     };
     let changes = state.domain.store.changes();
     let stop = state.shutdown.clone();

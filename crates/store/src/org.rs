@@ -21,7 +21,7 @@ const SQL: ListSql = ListSql {
     from: "organizations t",
     count_from: "organizations t",
     living: "t.deleted_at is null",
-    sorts: &[sort("name", "t.name", "text"), sort("created", "t.created_at", "timestamptz")],
+    sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.display_name", "t.description"],
     org: "t.id",
     owner: "t.id",

@@ -21,7 +21,7 @@ const SQL: ListSql = ListSql {
     from: "roles t left join organizations o on o.id = t.org_id",
     count_from: "roles t left join organizations o on o.id = t.org_id",
     living: "t.deleted_at is null",
-    sorts: &[sort("name", "t.name", "text"), sort("created", "t.created_at", "timestamptz")],
+    sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.description"],
     // predefined roles belong to every organization's list
     org: "t.org_id is null or t.org_id",

@@ -24,7 +24,7 @@ const SQL: ListSql = ListSql {
     count_from: "users t join organizations o on o.id = t.org_id join roles r on r.id = t.role_id",
     living: "t.deleted_at is null",
     sorts: &[
-        sort("name", "t.name", "text"),
+        sort("name", "lower(t.name)", "text"),
         sort("created", "t.created_at", "timestamptz"),
         sort("seen", "coalesce(t.last_sign_in_at, '-infinity')", "timestamptz"),
     ],

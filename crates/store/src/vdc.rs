@@ -21,7 +21,7 @@ const SQL: ListSql = ListSql {
     from: "vdcs t join organizations o on o.id = t.org_id",
     count_from: "vdcs t join organizations o on o.id = t.org_id",
     living: "t.deleted_at is null",
-    sorts: &[sort("name", "t.name", "text"), sort("created", "t.created_at", "timestamptz")],
+    sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.description", "o.name"],
     org: "t.org_id",
     owner: "t.id",
