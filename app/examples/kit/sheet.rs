@@ -99,7 +99,7 @@ fn buttons() -> impl IntoView {
                         action="/disable"
                         fields=vec![("id", "1".to_owned())]
                     />
-                    <MenuOff icon=Icon::Trash title="Delete…" why="Not now: it has 2 VDCs. Delete those first." />
+                    <MenuOff icon=Icon::Trash title="Delete…" why="it has 2 VDCs. Delete those first." />
                     <hr />
                     <MenuItem icon=Icon::Trash title="Delete for good…" href="delete.html" danger=true />
                 </Menu>

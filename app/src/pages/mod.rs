@@ -1,7 +1,9 @@
 //! The pages, one file a noun: its list, its page, its forms and what they do. `routes` is the table of all of them.
 mod about;
+mod choose_org;
 mod form_error;
 pub mod home;
+mod limits;
 pub mod organization;
 pub mod sign_in;
 pub mod theme;

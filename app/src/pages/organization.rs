@@ -1,5 +1,9 @@
 //! Organizations in the provider's portal: list, page, and the forms to make, change and remove them.
-use super::{about::about_facts, form_error::form_error};
+use super::{
+    about::about_facts,
+    form_error::form_error,
+    limits::{limit_fields, meters},
+};
 use crate::{
     parts::*,
     portal::{Csv, Done, Fill, ListView, Routes, Sheet, Values, Visit, with_problems},
@@ -9,9 +13,8 @@ use domain::org;
 use leptos::prelude::*;
 use model::{
     Action, Kind, OrgId, Problems, Result, can,
-    list::{ListQuery, ORGS},
+    list::ORGS,
     org::{Leases, NewOrg, Org, OrgSpec},
-    quota::Measure,
     role::Predefined,
     user::{NewUser, Password, UserSpec},
 };
@@ -125,28 +128,23 @@ fn menu(visit: &Visit, o: &Org, dots: bool) -> AnyView {
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let mut csv =
-        Csv::new("organizations", &["id", "name", "display_name", "enabled", "vdcs", "users", "vms", "created_at"]);
-    let mut query = ListQuery { limit: 1000, ..visit.list_query(&ORGS)? };
-    loop {
-        let page = org::list(visit.domain(), &visit.actor, &query).await?;
-        for o in page.items {
-            csv.row([
-                o.id.urn(),
-                o.name,
-                o.display_name,
-                o.enabled.to_string(),
-                o.vdcs.to_string(),
-                o.users.to_string(),
-                o.used.vms.to_string(),
-                machine(o.created_at),
-            ]);
-        }
-        match page.after {
-            Some(next) => query.cursor = Some(next),
-            None => return Ok(csv),
-        }
-    }
+    let (query, visit) = (visit.list_query(&ORGS)?, &visit);
+    Csv::new("organizations", &["id", "name", "display_name", "enabled", "vdcs", "users", "vms", "created_at"])
+        .rows(query, async |q| org::list(visit.domain(), &visit.actor, &q).await, cells)
+        .await
+}
+
+fn cells(o: Org) -> [String; 8] {
+    [
+        o.id.urn(),
+        o.name,
+        o.display_name,
+        o.enabled.to_string(),
+        o.vdcs.to_string(),
+        o.users.to_string(),
+        o.used.vms.to_string(),
+        machine(o.created_at),
+    ]
 }
 
 async fn page(visit: Visit) -> Result<Sheet> {
@@ -182,22 +180,12 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
 
 fn quota_section(o: &Org) -> impl IntoView + use<> {
     let vdcs = view! { <Meter label="VDCs" used=whole(o.vdcs) limit=o.vdc_limit.map(whole) unit="" /> };
-    let meters = Measure::ALL
-        .map(|m| {
-            let (used, limit) = (shown(m, o.used.get(m)), o.limits.get(m).map(|l| shown(m, l)));
-            view! { <Meter label=m.label() used limit unit=m.unit() /> }
-        })
-        .collect_view();
+    let meters = meters(&o.used, &o.limits);
     view! { <Section title="Quota" sub="used of what it may have">{vdcs} {meters}</Section> }
 }
 
 fn whole(n: i64) -> u64 {
     u64::try_from(n).unwrap_or(0)
-}
-
-/// In the unit people read.
-fn shown(m: Measure, stored: i64) -> u64 {
-    u64::try_from(stored / m.per_unit()).unwrap_or(0)
 }
 
 fn facts(visit: &Visit, o: &Org) -> AnyView {
@@ -268,12 +256,7 @@ fn name_section(fill: &Fill, o: &OrgSpec, locked: bool) -> impl IntoView + use<>
 }
 
 fn limit_section(fill: &Fill, o: &OrgSpec) -> impl IntoView + use<> {
-    let fields = Measure::ALL
-        .map(|m| {
-            let value = fill.limit(m, &o.limits);
-            view! { <NumberField name=m.field() label=m.label() value unit=m.unit() error=fill.error(m.field()) optional=true width=Width::Third /> }
-        })
-        .collect_view();
+    let fields = limit_fields(fill, &o.limits);
     let vdcs = fill.value("vdc_limit", o.vdc_limit.map(|v| v.to_string()).unwrap_or_default());
     let vdcs = view! { <NumberField name="vdc_limit" label="VDCs" value=vdcs error=fill.error("vdc_limit") optional=true width=Width::Third /> };
     view! { <FormSection title="Limits" lede="What all its VDCs may use together. Empty means no limit.">{vdcs} {fields}</FormSection> }

@@ -59,12 +59,12 @@ pub fn MenuForm(
     }
 }
 
-/// A line that is not possible now; `why` begins with "Not now:" and says who can change that.
+/// A line that is not possible now; `why` is the reason and says who can change that. "Not now:" is put before it.
 #[component]
 pub fn MenuOff(icon: Icon, #[prop(into)] title: String, #[prop(into)] why: String) -> impl IntoView {
     view! {
         <button type="button" class="item" aria-disabled="true">
-            <Line icon title more=why danger=false />
+            <Line icon title more=format!("Not now: {why}") danger=false />
         </button>
     }
 }

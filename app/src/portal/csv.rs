@@ -3,6 +3,14 @@ use axum::{
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
+use model::{
+    Result,
+    list::{ListQuery, Page},
+};
+use std::future::Future;
+
+/// So many rows are read at once.
+const AT_ONCE: u32 = 1000;
 
 pub struct Csv {
     name: &'static str,
@@ -16,7 +24,29 @@ impl Csv {
         csv
     }
 
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    /// Every row of a list: `page` reads some of them, `cells` writes one.
+    pub async fn rows<T, F, Fut, const N: usize>(
+        mut self,
+        query: ListQuery,
+        page: F,
+        cells: fn(T) -> [String; N],
+    ) -> Result<Csv>
+    where
+        F: Fn(ListQuery) -> Fut,
+        Fut: Future<Output = Result<Page<T>>>,
+    {
+        let mut query = ListQuery { limit: AT_ONCE, ..query };
+        loop {
+            let Page { items, after, .. } = page(query.clone()).await?;
+            items.into_iter().for_each(|item| self.row(cells(item)));
+            match after {
+                Some(next) => query.cursor = Some(next),
+                None => return Ok(self),
+            }
+        }
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         for (i, cell) in cells.into_iter().enumerate() {
             if i > 0 {
                 self.text.push(',');
