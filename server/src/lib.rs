@@ -6,6 +6,7 @@ pub mod database;
 pub mod edge;
 pub mod events;
 pub mod health;
+mod housekeeping;
 pub mod listen;
 pub mod metrics;
 pub mod settings;

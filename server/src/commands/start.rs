@@ -49,6 +49,7 @@ pub(super) async fn serve(
         let store = domain.store.clone();
         async move { store.follow_changes().await }
     });
+    let housekeeper = tokio::spawn(crate::housekeeping::run(domain.clone()));
 
     let prepare = async {
         database::migrate(&domain.store, &shutdown).await?;
@@ -59,6 +60,7 @@ pub(super) async fn serve(
     let listening = listen::serve(sockets.0, crate::router(state.clone()), &limits, shutdown.clone(), grace);
     let result = tokio::try_join!(listening, async { prepare.await.inspect_err(|_| shutdown.begin()) });
     follower.abort();
+    housekeeper.abort();
     // a connection that is still in use by then is cut by the end of the process
     let _ = tokio::time::timeout(Duration::from_secs(5), domain.store.close()).await;
     tracing::info!("stopped");

@@ -1,0 +1,17 @@
+//! What has to be done from time to time: removing sessions that have ended. Any replica may do it; doing it twice does no harm.
+use domain::Domain;
+use std::time::Duration;
+
+const EVERY: Duration = Duration::from_secs(10 * 60);
+
+/// Runs until it is aborted.
+pub async fn run(domain: Domain) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        match domain.store.sessions_purge(domain.now()).await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(sessions = gone, "removed sessions that had ended"),
+            Err(e) => tracing::debug!(error = %e, "housekeeping waits for the database"),
+        }
+    }
+}
