@@ -5,7 +5,7 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_secs(10 * 60);
 
 /// Runs until it is aborted.
-pub async fn run(domain: Domain) {
+pub(crate) async fn run(domain: Domain) {
     loop {
         tokio::time::sleep(EVERY).await;
         match domain.store.sessions_purge(domain.now()).await {

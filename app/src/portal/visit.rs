@@ -180,6 +180,11 @@ impl Visit {
         self.ask.param("id").parse().map_err(|_| Error::NotFound(kind))
     }
 
+    /// A thing of `org` is shown in that organization's portal and in the provider's, and nowhere else.
+    pub fn within(&self, org: OrgId, kind: Kind) -> Result<()> {
+        if self.org().is_none_or(|here| here == org) { Ok(()) } else { Err(Error::NotFound(kind)) }
+    }
+
     /// May the visitor do this to things of this place's organization?
     pub fn may(&self, action: Action) -> bool {
         self.actor.may(action, self.resource())
