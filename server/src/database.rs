@@ -1,6 +1,6 @@
 //! From settings to an open, migrated database. It may be down when the server starts and at any time after.
 
-use crate::{settings::Settings, shutdown::Shutdown};
+use crate::settings::Settings;
 use anyhow::Context;
 use domain::{Domain, Hasher, SessionLimits, Store, system_clock};
 use model::Error;
@@ -25,17 +25,14 @@ pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
 }
 
 /// Migrates as soon as the database answers. Fails only for what waiting does not cure.
-pub async fn migrate(store: &Store, shutdown: &Shutdown) -> anyhow::Result<()> {
+pub async fn migrate(store: &Store) -> anyhow::Result<()> {
     loop {
         match store.migrate().await {
             Ok(()) => return Ok(()),
             Err(Error::Unavailable(_)) => tracing::warn!("the database does not answer; trying again in 2 seconds"),
             Err(error) => return Err(explained(error)).context("the database could not be migrated"),
         }
-        tokio::select! {
-            () = shutdown.begun() => return Ok(()),
-            () = tokio::time::sleep(TRY_AGAIN) => {}
-        }
+        tokio::time::sleep(TRY_AGAIN).await;
     }
 }
 

@@ -4,7 +4,7 @@ use crate::{AppState, database, listen, settings::Settings, shutdown::Shutdown, 
 use anyhow::Context;
 use axum_server::tls_rustls::RustlsConfig;
 use domain::Domain;
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, pin::pin, time::Duration};
 
 /// The open sockets of both schemes.
 pub(super) struct Sockets(Vec<listen::Socket>);
@@ -52,17 +52,26 @@ pub(super) async fn serve(
     let housekeeper = tokio::spawn(crate::housekeeping::run(domain.clone()));
 
     let prepare = async {
-        database::migrate(&domain.store, &shutdown).await?;
+        database::migrate(&domain.store).await?;
         once_ready(&domain).await?;
         state.mark_started();
         anyhow::Ok(())
     };
-    let listening = listen::serve(sockets.0, crate::router(state.clone()), &limits, shutdown.clone(), grace);
-    let result = tokio::try_join!(listening, async { prepare.await.inspect_err(|_| shutdown.begin()) });
+    let mut listening = pin!(listen::serve(sockets.0, crate::router(state.clone()), &limits, shutdown.clone(), grace));
+    let result = tokio::select! {
+        // a shutdown does not wait for a start that is still going on
+        ended = &mut listening => ended,
+        prepared = prepare => {
+            if prepared.is_err() {
+                shutdown.begin();
+            }
+            listening.await.and(prepared)
+        }
+    };
     follower.abort();
     housekeeper.abort();
     // a connection that is still in use by then is cut by the end of the process
     let _ = tokio::time::timeout(Duration::from_secs(5), domain.store.close()).await;
     tracing::info!("stopped");
-    result.map(|_| ())
+    result
 }

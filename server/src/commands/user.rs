@@ -45,9 +45,13 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         bail!("the database is not up to date; run ssvirt migrate first");
     }
     let password = if args.password_stdin { read_password()? } else { random_password() };
-    domain::bootstrap::create_admin(&domain, Some(&args.org), &args.name, Password::new(password.clone()))
-        .await
-        .map_err(database::explained)?;
+    let created =
+        domain::bootstrap::create_admin(&domain, Some(&args.org), &args.name, Password::new(password.clone())).await;
+    match created {
+        Ok(_) => {}
+        Err(model::Error::NotFound(_)) => bail!("there is no organization {}", args.org),
+        Err(error) => return Err(database::explained(error)),
+    }
     domain.store.close().await;
     println!("Created {} in {}.", args.name, args.org);
     if !args.password_stdin {

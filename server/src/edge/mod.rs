@@ -17,7 +17,10 @@ pub use request::{Actor, RequestContext};
 use crate::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};
 use tower_http::{
-    CompressionLevel, catch_panic::CatchPanicLayer, compression::CompressionLayer, limit::RequestBodyLimitLayer,
+    CompressionLevel,
+    catch_panic::CatchPanicLayer,
+    compression::{CompressionLayer, DefaultPredicate, Predicate, predicate::NotForContentType},
+    limit::RequestBodyLimitLayer,
 };
 
 /// Addresses that programs call with a token of their own. Cookies mean nothing there, so neither does the page a call comes from.
@@ -40,7 +43,13 @@ pub fn guard(routes: Router, state: &AppState) -> Router {
         .layer(from_fn_with_state(limits.request_timeout, limits::timeout))
         .layer(from_fn_with_state(limits::Slots::new(limits.concurrent_requests), limits::shed))
         .layer(from_fn_with_state(state.settings.clone(), cors::answer))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(4)))
+}
+
+/// Not fonts, which are packed already, nor wasm, which a release packs beforehand and a debug build would pack for seconds.
+fn worth_packing() -> impl Predicate {
+    DefaultPredicate::new()
+        .and(NotForContentType::const_new("font/"))
+        .and(NotForContentType::const_new("application/wasm"))
 }
 
 /// For every answer there is, errors included.
@@ -49,6 +58,7 @@ pub fn wrap(routes: Router, state: &AppState) -> Router {
         .layer(CatchPanicLayer::custom(problem::after_panic))
         .layer(from_fn(text::check_address))
         .layer(from_fn(problem::render))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Precise(4)).compress_when(worth_packing()))
         .layer(from_fn_with_state(state.hsts, headers::add))
         .layer(from_fn_with_state(state.settings.clone(), request::identify))
 }

@@ -132,9 +132,15 @@ impl Drop for Line {
         match status {
             500.. => tracing::warn!(status, latency_ms, client, user, org, "failed"),
             499 if self.status.is_none() => tracing::info!(status, latency_ms, client, user, org, "client went away"),
+            _ if is_routine(&self.route) => tracing::debug!(status, latency_ms, client, user, org, "answered"),
             _ => tracing::info!(status, latency_ms, client, user, org, "answered"),
         }
     }
+}
+
+/// Probes every few seconds and the files of each page would bury everything else.
+fn is_routine(route: &str) -> bool {
+    matches!(route, "/healthz" | "/readyz" | "/metrics" | "/favicon.ico") || route.starts_with("/a/")
 }
 
 /// A trusted proxy's id, so that its logs and ours can be joined. Only harmless characters: it is written to logs and pages.

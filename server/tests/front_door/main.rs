@@ -1,0 +1,18 @@
+//! The server as its users meet it: requests through the router, connections to its listeners, commands at a shell.
+//! One binary for all of it, one module a topic.
+#![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
+
+mod support;
+
+mod cli;
+mod cors;
+mod database;
+mod headers;
+mod health;
+mod limits;
+mod listeners;
+mod metrics;
+mod request_id;
+mod same_origin;
+mod settings;
+mod text;
