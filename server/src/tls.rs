@@ -91,10 +91,9 @@ fn stamp(files: &TlsFiles) -> Stamp {
 }
 
 /// The demo's certificate, made at the first start and again shortly before it ends. Browsers do not know it and say so.
-#[expect(clippy::disallowed_methods, reason = "a certificate ends by the clock on the wall")]
-pub fn self_signed(dir: &Path) -> anyhow::Result<TlsFiles> {
+pub fn self_signed(dir: &Path, now: OffsetDateTime) -> anyhow::Result<TlsFiles> {
     let files = TlsFiles { cert: dir.join("tls.crt"), key: dir.join("tls.key") };
-    let good_until = OffsetDateTime::now_utc() + Duration::from_secs(7 * 24 * 3600);
+    let good_until = now + Duration::from_secs(7 * 24 * 3600);
     if load(&files).is_ok() && expiry(&files.cert).is_ok_and(|end| end > good_until) {
         return Ok(files);
     }
@@ -107,9 +106,9 @@ pub fn self_signed(dir: &Path) -> anyhow::Result<TlsFiles> {
     }
     let mut params = rcgen::CertificateParams::new(names)?;
     params.distinguished_name.push(rcgen::DnType::CommonName, "SSVirt demo");
-    params.not_before = OffsetDateTime::now_utc() - Duration::from_secs(24 * 3600);
+    params.not_before = now - Duration::from_secs(24 * 3600);
     // the longest that browsers accept
-    params.not_after = OffsetDateTime::now_utc() + Duration::from_secs(397 * 24 * 3600);
+    params.not_after = now + Duration::from_secs(397 * 24 * 3600);
     params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
     let key = rcgen::KeyPair::generate()?;
     let cert = params.self_signed(&key)?;

@@ -7,7 +7,6 @@ use crate::{
 };
 use domain::Store;
 use std::process::ExitCode;
-use time::OffsetDateTime;
 
 /// Show every setting, its value and source, and try what they lead to
 #[derive(Debug, clap::Args)]
@@ -45,18 +44,16 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a certificate ends by the clock on the wall")]
 fn certificate(settings: &Settings, problems: &mut Vec<String>, warnings: &mut Vec<String>) {
     let Some(files) = &settings.api.tls else { return };
     if let Err(error) = tls::load(files) {
         problems.push(format!("{error:#}"));
         return;
     }
+    let now = domain::system_clock()();
     match tls::expiry(&files.cert) {
-        Ok(end) if end < OffsetDateTime::now_utc() => {
-            problems.push(format!("{} ended on {}", files.cert.display(), end.date()))
-        }
-        Ok(end) if end < OffsetDateTime::now_utc() + time::Duration::days(14) => {
+        Ok(end) if end < now => problems.push(format!("{} ended on {}", files.cert.display(), end.date())),
+        Ok(end) if end < now + time::Duration::days(14) => {
             warnings.push(format!("{} ends soon, on {}", files.cert.display(), end.date()));
         }
         Ok(_) => {}

@@ -49,7 +49,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         .with_default("log.format", "pretty");
     let own_certificate = |key| Resolved::read(&sources).get(key).is_none_or(|found| found.text.is_none());
     if own_certificate("api.tls_cert_file") && own_certificate("api.tls_key_file") {
-        let files = tls::self_signed(dir)?;
+        let files = tls::self_signed(dir, domain::system_clock()())?;
         sources = sources
             .with_default("api.tls_cert_file", files.cert.to_string_lossy())
             .with_default("api.tls_key_file", files.key.to_string_lossy());

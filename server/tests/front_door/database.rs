@@ -201,11 +201,10 @@ fn serve_starts_before_its_database_does() {
 #[test]
 fn the_demo_brings_its_own_database_and_keeps_it() {
     let dir = std::env::temp_dir().join(format!("ssvirt-demo-{}", std::process::id()));
-    let path = std::env::var("PATH").unwrap_or_default();
-    let arguments = ["demo", "--https", "127.0.0.1:0", "--data-dir", &dir.to_string_lossy()].map(str::to_owned);
     let start = |name: &str| {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        Running::start(ssvirt(&arguments, &[("PATH", &path), ("HOME", "/")]), name)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ssvirt"));
+        command.args(["demo", "--https", "127.0.0.1:0", "--data-dir"]).arg(&dir).env_remove("DATABASE_URL");
+        Running::start(command, name)
     };
     let mut demo = start("demo");
     demo.wait_for(200);

@@ -34,7 +34,7 @@ struct Running {
 async fn start(name: &str, router: Router, shutdown: Shutdown, grace: Duration) -> Running {
     tls::use_ring();
     let dir = fresh_dir(name);
-    let files = tls::self_signed(&dir).unwrap();
+    let files = tls::self_signed(&dir, now()).unwrap();
     let config = RustlsConfig::from_config(tls::load(&files).unwrap());
     tokio::spawn(tls::keep_fresh(files.clone(), config.clone(), shutdown.clone()));
     let anywhere = "localhost:0".parse().unwrap();
@@ -47,6 +47,10 @@ async fn start(name: &str, router: Router, shutdown: Shutdown, grace: Duration) 
         async move { listen::serve(sockets, router, &limits, shutdown, grace).await }
     });
     Running { http, https, files, shutdown, server }
+}
+
+fn now() -> time::OffsetDateTime {
+    domain::system_clock()()
 }
 
 fn fresh_dir(name: &str) -> PathBuf {
@@ -190,7 +194,7 @@ async fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(certificate(running.https).await, first);
 
-    let fresh = tls::self_signed(&fresh_dir("reload-fresh")).unwrap();
+    let fresh = tls::self_signed(&fresh_dir("reload-fresh"), now()).unwrap();
     std::fs::copy(&fresh.key, &running.files.key).unwrap();
     std::fs::copy(&fresh.cert, &running.files.cert).unwrap();
     let waiting = Instant::now();
@@ -204,21 +208,21 @@ async fn a_new_certificate_is_used_without_a_restart_and_a_broken_one_is_not() {
 fn the_demos_certificate_is_kept_until_it_is_about_to_end() {
     tls::use_ring();
     let dir = fresh_dir("self-signed");
-    let files = tls::self_signed(&dir).unwrap();
+    let files = tls::self_signed(&dir, now()).unwrap();
     let made = std::fs::read(&files.cert).unwrap();
-    let ends = tls::expiry(&files.cert).unwrap() - time::OffsetDateTime::now_utc();
+    let ends = tls::expiry(&files.cert).unwrap() - now();
     assert!((395..=397).contains(&ends.whole_days()), "{ends}");
-    tls::self_signed(&dir).unwrap();
+    tls::self_signed(&dir, now()).unwrap();
     assert_eq!(std::fs::read(&files.cert).unwrap(), made);
 
     let mut short = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    short.not_after = time::OffsetDateTime::now_utc() + time::Duration::days(3);
+    short.not_after = now() + time::Duration::days(3);
     let key = rcgen::KeyPair::generate().unwrap();
     std::fs::write(&files.key, key.serialize_pem()).unwrap();
     std::fs::write(&files.cert, short.self_signed(&key).unwrap().pem()).unwrap();
-    assert_eq!((tls::expiry(&files.cert).unwrap() - time::OffsetDateTime::now_utc()).whole_days(), 2);
-    tls::self_signed(&dir).unwrap();
-    assert!(tls::expiry(&files.cert).unwrap() - time::OffsetDateTime::now_utc() > time::Duration::days(390));
+    assert_eq!((tls::expiry(&files.cert).unwrap() - now()).whole_days(), 2);
+    tls::self_signed(&dir, now()).unwrap();
+    assert!(tls::expiry(&files.cert).unwrap() - now() > time::Duration::days(390));
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(std::fs::metadata(&files.key).unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -4,7 +4,7 @@ use crate::support::{ask, from, get, request, server};
 use axum::body::Body;
 use std::{
     io::Write,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
 use tracing_subscriber::{fmt::MakeWriter, layer::SubscriberExt};
 use uuid::Uuid;
@@ -38,8 +38,23 @@ async fn given_ids_are_taken_from_trusted_proxies_only() {
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    /// The log of the whole test process: a subscriber of one thread only would miss what other threads made known first.
+    fn of_all() -> &'static Log {
+        static LOG: LazyLock<Log> = LazyLock::new(|| {
+            let log = Log::default();
+            let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
+            let subscriber = tracing_subscriber::registry().with(layer.with_writer(log.clone()));
+            tracing::subscriber::set_global_default(subscriber).unwrap();
+            log
+        });
+        &LOG
+    }
+
+    /// The lines of one request.
+    fn of(&self, request_id: &str) -> Vec<serde_json::Value> {
+        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.filter(|line| line["span"]["request_id"] == request_id).collect()
     }
 }
 
@@ -63,11 +78,7 @@ impl<'a> MakeWriter<'a> for Log {
 
 #[tokio::test]
 async fn a_line_a_request_with_its_id_and_no_secrets() {
-    let log = Log::default();
-    let layer =
-        tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(log.clone());
-    let _listening = tracing::subscriber::set_default(tracing_subscriber::registry().with(layer));
-
+    let log = Log::of_all();
     let headers = [
         ("cookie", "session=canary"),
         ("authorization", "Bearer canary"),
@@ -76,12 +87,11 @@ async fn a_line_a_request_with_its_id_and_no_secrets() {
     let request = request("POST", "/sign-in/canary?code=canary", &headers).body(Body::from("password=canary")).unwrap();
     let answer = ask(&server(&[]), request).await;
 
-    let lines: Vec<serde_json::Value> = log.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = log.of(answer.header("x-request-id"));
     let line = lines.iter().find(|line| line["message"] == "answered").unwrap();
-    assert_eq!(line["span"]["request_id"], answer.header("x-request-id"));
     assert_eq!(line["span"]["method"], "POST");
     assert_eq!(line["span"]["route"], "unmatched");
     assert_eq!(line["status"], 403);
     assert!(line["latency_ms"].is_number() && line["client"].is_string());
-    assert!(!log.text().contains("canary"), "{}", log.text());
+    assert!(!format!("{lines:?}").contains("canary"), "{lines:?}");
 }

@@ -11,7 +11,7 @@ async fn broken_addresses() {
         assert_eq!(answer.status.as_u16(), 400, "{path}");
         assert!(answer.body.contains("not valid UTF-8"), "{path}: {}", answer.body);
     }
-    assert_eq!(get(&server, "/?q=%C3%A4%20100%", &[]).await.status.as_u16(), 200);
+    assert_eq!(get(&server, "/healthz?q=%C3%A4%20100%", &[]).await.status.as_u16(), 200);
 }
 
 #[tokio::test]
