@@ -7,6 +7,8 @@ mod limits;
 pub mod organization;
 pub mod sign_in;
 pub mod theme;
+pub mod user;
+mod user_form;
 
 use crate::portal::{Portal, RouteInfo, Routes};
 use axum::Router;
@@ -20,6 +22,7 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = theme::routes(routes);
     let routes = home::routes(routes);
     let routes = organization::routes(routes);
+    let routes = user::routes(routes);
     routes.into_router()
 }
 

@@ -27,7 +27,7 @@ pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
         let admin = match new.admin {
             Some(mut admin) => {
                 admin.spec.role = Predefined::OrganizationAdministrator.id();
-                Some(user::check_new(admin).map_err(|e| user::with_prefix(e, user::ADMIN_FIELDS)))
+                Some(admin.check().map_err(|e| user::with_prefix(e, user::ADMIN_FIELDS)))
             }
             None => None,
         };

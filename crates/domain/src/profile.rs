@@ -18,6 +18,11 @@ pub async fn edit(d: &Domain, actor: &Actor, version: i64, full_name: String, em
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
         let user = tx.user(action, me).await?;
+        if !user.local() {
+            return Err(Error::NotNow(
+                "Not now: your name and e-mail address come from the identity provider. Change them there.".into(),
+            ));
+        }
         let current = UserSpec::from(&*user);
         let spec = UserSpec { full_name, email, ..current.clone() }.check()?;
         let (theirs, yours) = ((&current, user.role_name.as_str()), (&spec, user.role_name.as_str()));

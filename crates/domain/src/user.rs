@@ -23,7 +23,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, new: NewUser) -> Resu
     let action = Action::UserCreate;
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Of(org))?;
-        let new = check_new(new)?;
+        let new = new.check()?;
         let hash = d.hasher.hash(&new.password).await?;
         let id = UserId(Uuid::now_v7());
         let mut tx = d.store.write(actor).await?;
@@ -42,8 +42,11 @@ pub async fn edit(d: &Domain, actor: &Actor, id: UserId, version: i64, spec: Use
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
         let user = tx.user(action, id).await?;
-        let spec = spec.check()?;
         let current = UserSpec::from(&*user);
+        // an identity provider says who its users are; here one says what they may do
+        let spec =
+            if user.local() { spec } else { UserSpec { role: spec.role, limits: spec.limits, ..current.clone() } };
+        let spec = spec.check()?;
         let org = tx.org_seen(action, user.org).await?;
         let role_name = if spec.role == current.role {
             user.role_name.clone()
@@ -97,7 +100,8 @@ pub async fn reset_password(d: &Domain, actor: &Actor, id: UserId, password: Pas
     .await
 }
 
-pub async fn delete(d: &Domain, actor: &Actor, id: UserId) -> Result<()> {
+/// The name of who is gone.
+pub async fn delete(d: &Domain, actor: &Actor, id: UserId) -> Result<String> {
     let action = Action::UserDelete;
     d.attempt(actor, action, async {
         let (mut tx, user) = hold(d, actor, action, id).await?;
@@ -105,7 +109,7 @@ pub async fn delete(d: &Domain, actor: &Actor, id: UserId) -> Result<()> {
         tx.user_delete(&user).await?;
         let spec = UserSpec::from(&*user);
         tx.commit(Record::new(action, user.org, id, &user.name).before(&(&spec, user.role_name.as_str()))).await?;
-        Ok(())
+        Ok(user.into_inner().name)
     })
     .await
 }
@@ -166,19 +170,6 @@ async fn keep_an_administrator(tx: &mut Write<'_>, user: &User) -> Result<()> {
         "Not now: {} is the last enabled administrator of {}. Make somebody else an administrator first.",
         user.name, user.org_name
     )))
-}
-
-pub(crate) fn check_new(new: NewUser) -> Result<NewUser> {
-    let spec = new.spec.clone().check();
-    let password = check_password(&new.password, new.spec.name.trim());
-    match (spec, password) {
-        (Ok(spec), Ok(())) => Ok(NewUser { spec, password: new.password }),
-        (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {
-            a.extend(b);
-            Err(Error::Invalid(a))
-        }
-        (Err(e), _) | (_, Err(e)) => Err(e),
-    }
 }
 
 pub(crate) fn check_password(password: &Password, user_name: &str) -> Result<()> {

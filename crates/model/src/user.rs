@@ -1,6 +1,6 @@
 //! Users: local ones with a password, and those an identity provider vouches for.
 use crate::{
-    OrgId, Problems, Result, RoleId, UserId, name,
+    Error, OrgId, Problems, Result, RoleId, UserId, name,
     quota::{Amount, Limits},
 };
 use serde::{Deserialize, Serialize};
@@ -76,6 +76,22 @@ impl From<&User> for UserSpec {
 pub struct NewUser {
     pub spec: UserSpec,
     pub password: Password,
+}
+
+impl NewUser {
+    /// Everything that is wrong with it, at once.
+    pub fn check(self) -> Result<NewUser> {
+        let mut problems = Problems::default();
+        problems.take("password", name::check_password(self.password.expose(), self.spec.name.trim()));
+        match (self.spec.check(), problems.done()) {
+            (Ok(spec), Ok(())) => Ok(NewUser { spec, password: self.password }),
+            (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {
+                a.extend(b);
+                Err(Error::Invalid(a))
+            }
+            (Err(e), _) | (_, Err(e)) => Err(e),
+        }
+    }
 }
 
 /// A password on its way to be hashed or compared. It is never printed.
