@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod commands;
 pub mod database;
+pub mod demo;
 pub mod edge;
 pub mod events;
 pub mod health;

@@ -1,13 +1,11 @@
 //! The first things in an empty installation: the provider's organization and somebody to run it.
 use crate::{Domain, user};
 use model::{
-    Action, Actor, Result, RoleId, UserId,
+    Action, Actor, Result, RoleId,
     org::PROVIDER,
     role::Predefined,
     user::{NewUser, Password, User, UserSpec},
 };
-use store::Record;
-use uuid::Uuid;
 
 /// The operator at the command line, with the provider's organization made if there is none.
 pub async fn operator(d: &Domain) -> Result<Actor> {
@@ -30,20 +28,4 @@ pub async fn create_admin(d: &Domain, org: Option<&str>, name: &str, password: P
         limits: Default::default(),
     };
     user::create(d, &actor, org.id, NewUser { spec, password }).await
-}
-
-/// The demonstration's administrator: made once, with the password from its table.
-pub async fn ensure_user(d: &Domain, org: model::OrgId, spec: UserSpec, password: &Password) -> Result<bool> {
-    let actor = operator(d).await?;
-    let org = d.store.org(&actor, Action::OrgView, org).await?;
-    if d.store.credentials(&org.name, &spec.name).await?.is_some() {
-        return Ok(false);
-    }
-    let hash = d.hasher.hash(password).await?;
-    let id = UserId(Uuid::now_v7());
-    let mut tx = d.store.write(&actor).await?;
-    tx.user_insert(id, org.id, &spec, &hash).await?;
-    let role = Predefined::of(spec.role).map_or("", Predefined::name);
-    tx.commit(Record::new(Action::UserCreate, org.id, id, &spec.name).after(&(&spec, role))).await?;
-    Ok(true)
 }

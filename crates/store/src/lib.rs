@@ -18,6 +18,7 @@ mod vdc;
 mod write;
 
 pub use audit::Refusal;
+pub use bulk::Made;
 pub use handle::Authorized;
 pub use idp::IdentityProvider;
 pub use session::{SessionRow, SessionUser};

@@ -2,6 +2,7 @@
 
 use super::start;
 use crate::{
+    database, demo,
     settings::{Need, Resolved, Secret, SettingFlags, Settings, Sources},
     shutdown::Shutdown,
     tls,
@@ -76,11 +77,18 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown) -> anyhow::Result<()> {
     let welcome = welcome(&sockets);
-    let say_so = async |_: &Domain| {
+    let ended = shutdown.clone();
+    let seed_and_say_so = async |domain: &Domain| {
+        tokio::select! {
+            () = ended.begun() => return Ok(()),
+            seeded = demo::seed::run(domain) => {
+                seeded.map_err(database::explained).context("the demo's data could not be made")?;
+            }
+        }
         println!("{welcome}");
         Ok(())
     };
-    start::serve(settings, sockets, shutdown, false, say_so).await
+    start::serve(settings, sockets, shutdown, false, seed_and_say_so).await
 }
 
 async fn start_postgres(dir: PathBuf) -> anyhow::Result<private_postgres::Server> {
@@ -105,15 +113,6 @@ fn secret(dir: &Path) -> anyhow::Result<Secret> {
     }
 }
 
-const USERS: &[(&str, &str, &str)] = &[
-    ("System", "administrator", "System Administrator"),
-    ("acme", "acme-admin", "Organization Administrator"),
-    ("acme", "acme-author", "vApp Author"),
-    ("acme", "acme-user", "vApp User"),
-    ("acme", "acme-console", "Console Access Only"),
-    ("globex", "globex-admin", "Organization Administrator"),
-];
-
 fn welcome(sockets: &start::Sockets) -> String {
     let mut lines = vec![String::new(), "SSVirt is ready".to_owned()];
     for (scheme, address) in sockets.addresses().filter(|(_, address)| address.is_ipv4() || !address.ip().is_loopback())
@@ -128,8 +127,8 @@ fn welcome(sockets: &start::Sockets) -> String {
     }
     lines.push(String::new());
     lines.push(format!("  {:14}{:16}{:16}{}", "Organization", "User", "Password", "Role"));
-    for (org, user, role) in USERS {
-        lines.push(format!("  {org:14}{user:16}{:16}{role}", "ssvirt-demo"));
+    for u in demo::seed::USERS {
+        lines.push(format!("  {:14}{:16}{:16}{}", u.org, u.name, demo::PASSWORD, u.role.name()));
     }
     lines.push(String::new());
     lines.push("  Ctrl-C stops it; the data stay for the next start".to_owned());
