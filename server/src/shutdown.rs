@@ -28,18 +28,28 @@ impl Shutdown {
         let _ = watch.wait_for(|begun| *begun).await;
     }
 
-    /// Begins at the first SIGTERM or SIGINT and ends the process at the second.
+    /// Begins at the first SIGTERM or SIGINT and ends the process at the second. A closed terminal (SIGHUP) ends what was started in
+    /// one, and is nothing to a service: there it only loads certificates again.
     #[expect(clippy::disallowed_methods, reason = "a second signal means: at once")]
-    pub fn listen_for_signals(&self) -> std::io::Result<()> {
+    pub fn listen_for_signals(&self, of_a_terminal: bool) -> std::io::Result<()> {
         use tokio::signal::unix::{SignalKind, signal};
         let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        // listened for in any case: otherwise it would kill the process
+        let mut hangup = signal(SignalKind::hangup())?;
         let shutdown = self.clone();
         tokio::spawn(async move {
-            let name = tokio::select! { _ = term.recv() => "SIGTERM", _ = int.recv() => "SIGINT" };
-            tracing::info!(signal = name, "shutting down; a second signal ends at once");
+            let mut next = async || loop {
+                tokio::select! {
+                    _ = term.recv() => return "SIGTERM",
+                    _ = int.recv() => return "SIGINT",
+                    _ = hangup.recv() => if of_a_terminal { return "SIGHUP" },
+                }
+            };
+            let first = next().await;
+            tracing::info!(signal = first, "shutting down; a second signal ends at once");
             shutdown.begin();
-            tokio::select! { _ = term.recv() => {}, _ = int.recv() => {} }
-            tracing::warn!("ended by a second signal");
+            let second = next().await;
+            tracing::warn!(signal = second, "ended by a second signal");
             std::process::exit(130);
         });
         Ok(())

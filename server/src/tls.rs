@@ -107,8 +107,7 @@ pub fn self_signed(dir: &Path, now: OffsetDateTime) -> anyhow::Result<TlsFiles> 
     let mut params = rcgen::CertificateParams::new(names)?;
     params.distinguished_name.push(rcgen::DnType::CommonName, "SSVirt demo");
     params.not_before = now - Duration::from_secs(24 * 3600);
-    // the longest that browsers accept
-    params.not_after = now + Duration::from_secs(397 * 24 * 3600);
+    params.not_after = now + Duration::from_secs(364 * 24 * 3600);
     params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
     let key = rcgen::KeyPair::generate()?;
     let cert = params.self_signed(&key)?;

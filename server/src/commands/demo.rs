@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let shutdown = Shutdown::default();
-    shutdown.listen_for_signals()?;
+    shutdown.listen_for_signals(true)?;
     let dir = &args.data_dir;
     // open to walk through, not to look into: as root, PostgreSQL runs under another account
     fs::DirBuilder::new()

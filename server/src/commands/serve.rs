@@ -22,7 +22,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         tracing::warn!("{warning}");
     }
     let shutdown = Shutdown::default();
-    shutdown.listen_for_signals()?;
+    shutdown.listen_for_signals(false)?;
     let sockets = start::Sockets::open(&settings, &shutdown).await?;
     start::serve(settings, sockets, shutdown, true, async |_| Ok(())).await?;
     Ok(ExitCode::SUCCESS)

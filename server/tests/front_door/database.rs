@@ -105,8 +105,12 @@ impl Running {
         }
     }
 
-    fn end(&mut self) -> ExitStatus {
-        kill_process(Pid::from_raw(self.process.id() as i32).unwrap(), Signal::TERM).unwrap();
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.process.id() as i32).unwrap(), signal).unwrap();
+    }
+
+    fn end(&mut self, signal: Signal) -> ExitStatus {
+        self.signal(signal);
         let started = Instant::now();
         loop {
             if let Some(status) = self.process.try_wait().unwrap() {
@@ -174,7 +178,10 @@ fn an_installation_from_its_first_day_to_its_last() {
     postgres.resume();
     assert_eq!(postgres.url(), url, "the test needs the same address again");
     server.wait_for(200);
-    let status = server.end();
+    server.signal(Signal::HUP);
+    std::thread::sleep(Duration::from_millis(200));
+    server.wait_for(200);
+    let status = server.end(Signal::TERM);
     assert!(status.success(), "{status}\n{}", server.said());
     let log = server.said();
     assert!(log.contains("\"message\":\"stopped\""), "{log}");
@@ -195,7 +202,7 @@ fn serve_starts_before_its_database_does() {
     assert!(server.wait_for(503).contains("starting"));
     postgres.resume();
     server.wait_for(200);
-    assert!(server.end().success(), "{}", server.said());
+    assert!(server.end(Signal::INT).success(), "{}", server.said());
 }
 
 #[test]
@@ -212,12 +219,12 @@ fn the_demo_brings_its_own_database_and_keeps_it() {
     assert!(said.contains("SSVirt is ready") && said.contains("administrator"), "{said}");
     let secret = std::fs::read_to_string(dir.join("secret")).unwrap();
     assert!(!said.contains(&secret));
-    assert!(demo.end().success(), "{}", demo.said());
+    assert!(demo.end(Signal::TERM).success(), "{}", demo.said());
 
     let mut again = start("demo-again");
     again.wait_for(200);
     assert_eq!(std::fs::read_to_string(dir.join("secret")).unwrap(), secret);
-    assert!(again.end().success(), "{}", again.said());
+    assert!(again.end(Signal::HUP).success(), "{}", again.said());
     private_postgres::discard(&dir.join("postgres")).unwrap();
     std::fs::remove_dir_all(&dir).unwrap();
 }
