@@ -9,6 +9,7 @@ pub mod sign_in;
 pub mod theme;
 pub mod user;
 mod user_form;
+pub mod vdc;
 
 use crate::portal::{Portal, RouteInfo, Routes};
 use axum::Router;
@@ -23,6 +24,7 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = home::routes(routes);
     let routes = organization::routes(routes);
     let routes = user::routes(routes);
+    let routes = vdc::routes(routes);
     routes.into_router()
 }
 

@@ -2,7 +2,7 @@
 use super::{
     about::about_facts,
     form_error::form_error,
-    limits::{limit_fields, meters},
+    limits::{limit_fields, meters, whole},
 };
 use crate::{
     parts::*,
@@ -181,11 +181,8 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
 fn quota_section(o: &Org) -> impl IntoView + use<> {
     let vdcs = view! { <Meter label="VDCs" used=whole(o.vdcs) limit=o.vdc_limit.map(whole) unit="" /> };
     let meters = meters(&o.used, &o.limits);
-    view! { <Section title="Quota" sub="used of what it may have">{vdcs} {meters}</Section> }
-}
-
-fn whole(n: i64) -> u64 {
-    u64::try_from(n).unwrap_or(0)
+    let meters = view! { <div class="meters">{vdcs} {meters}</div> };
+    view! { <Section title="Quota" sub="used of what it may have">{meters}</Section> }
 }
 
 fn facts(visit: &Visit, o: &Org) -> AnyView {

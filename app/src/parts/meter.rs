@@ -2,22 +2,23 @@
 use super::num;
 use leptos::prelude::*;
 
-/// How much of a limit is used. `limit` None is "no limit": words, no bar.
+/// How much of a limit is used. `limit` None is "no limit": words, no bar. Amounts are in what `per` of make one `unit`.
 #[component]
 pub fn Meter(
     #[prop(into)] label: String,
     used: u64,
     limit: Option<u64>,
     #[prop(optional, into)] unit: String,
+    #[prop(default = 1)] per: u64,
     /// What the request on this page would add.
     #[prop(optional)]
     asked: u64,
 ) -> impl IntoView {
-    let bar = Bar { used, limit, asked };
-    let unit = spaced(&unit);
+    let bar = Bar { used, limit, asked, per, unit: spaced(&unit) };
+    let unit = &bar.unit;
     let amount = match limit {
-        Some(limit) => format!("{} of {}{unit}", num(used), num(limit)),
-        None => format!("{}{unit}, no limit", num(used)),
+        Some(limit) => format!("{} of {}{unit}", bar.num(used), bar.num(limit)),
+        None => format!("{}{unit}, no limit", bar.num(used)),
     };
     view! {
         <div class=format!("m {}", bar.class())>
@@ -31,20 +32,27 @@ pub fn Meter(
     }
 }
 
-/// The short form for a table cell.
+/// The short form for a table cell: what is left is said only where it is little.
 #[component]
-pub fn CellMeter(used: u64, limit: Option<u64>, #[prop(optional, into)] unit: String) -> impl IntoView {
-    let bar = Bar { used, limit, asked: 0 };
-    let unit = spaced(&unit);
+pub fn CellMeter(
+    used: u64,
+    limit: Option<u64>,
+    #[prop(optional, into)] unit: String,
+    #[prop(default = 1)] per: u64,
+) -> impl IntoView {
+    let bar = Bar { used, limit, asked: 0, per, unit: spaced(&unit) };
+    let unit = &bar.unit;
     let end = match limit {
-        Some(limit) => format!("of {}{unit}", num(limit)),
-        None => format!("{unit}, no limit").trim_start().to_owned(),
+        Some(limit) => format!("of {}{unit}", bar.num(limit)),
+        None if unit.is_empty() => "no limit".to_owned(),
+        None => format!("{}, no limit", unit.trim_start()),
     };
+    let remark = bar.remark().filter(|_| !bar.class().is_empty());
     view! {
         <div class=format!("m {}", bar.class())>
-            <span class="at">{num(used)} " " <span>{end}</span></span>
+            <span class="at">{bar.num(used)} " " <span>{end}</span></span>
             {bar.svg()}
-            {bar.remark().map(|text| view! { <small>{text}</small> })}
+            {remark.map(|text| view! { <small>{text}</small> })}
         </div>
     }
 }
@@ -70,10 +78,13 @@ fn spaced(unit: &str) -> String {
     if unit.is_empty() { String::new() } else { format!(" {unit}") }
 }
 
+#[derive(Default)]
 struct Bar {
     used: u64,
     limit: Option<u64>,
     asked: u64,
+    per: u64,
+    unit: String,
 }
 
 impl Bar {
@@ -87,18 +98,27 @@ impl Bar {
         }
     }
 
+    /// In the shown unit, with a decimal where it is not whole.
+    fn num(&self, amount: u64) -> String {
+        let per = self.per.max(1);
+        if amount.is_multiple_of(per) {
+            return num(amount / per);
+        }
+        let tenths = (amount.saturating_mul(10) + per / 2) / per;
+        format!("{}.{}", num(tenths / 10), tenths % 10)
+    }
+
     fn remark(&self) -> Option<String> {
-        let limit = self.limit?;
+        let (limit, unit) = (self.limit?, &self.unit);
         let after = self.used.saturating_add(self.asked);
         let rest = if after > limit {
-            format!("{} too many", num(after - limit))
+            format!("{}{unit} too many", self.num(after - limit))
         } else {
-            format!("{} left", num(limit - after))
+            format!("{}{unit} left", self.num(limit - after))
         };
-        match (self.asked, self.class()) {
-            (0, "") => None,
-            (0, _) => Some(rest),
-            _ => Some(format!("{} after this, {rest}", num(after))),
+        match self.asked {
+            0 => Some(rest),
+            _ => Some(format!("{} after this, {rest}", self.num(after))),
         }
     }
 
@@ -126,7 +146,7 @@ impl Bar {
 /// A task's progress as a bar, under words that say the same.
 pub(super) fn progress(percent: u8, words: String) -> impl IntoView {
     let percent = percent.min(100);
-    let bar = Bar { used: percent.into(), limit: Some(100), asked: 0 };
+    let bar = Bar { used: percent.into(), limit: Some(100), ..Bar::default() };
     view! {
         <div
             class="progress"
@@ -148,17 +168,20 @@ mod tests {
 
     #[test]
     fn the_remark_says_what_is_left() {
-        let remark = |used, limit, asked| Bar { used, limit: Some(limit), asked }.remark().unwrap_or_default();
-        assert_eq!(remark(18, 32, 0), "");
+        let remark =
+            |used, limit, asked| Bar { used, limit: Some(limit), asked, ..Bar::default() }.remark().unwrap_or_default();
+        assert_eq!(remark(18, 32, 0), "14 left");
         assert_eq!(remark(29, 32, 0), "3 left");
         assert_eq!(remark(18, 32, 6), "24 after this, 8 left");
         assert_eq!(remark(28, 32, 8), "36 after this, 4 too many");
         assert_eq!(remark(33, 32, 0), "1 too many");
+        let memory = Bar { used: 1536, limit: Some(4096), per: 1024, unit: " GB".into(), ..Bar::default() };
+        assert_eq!((memory.num(1536), memory.remark()), ("1.5".to_owned(), Some("2.5 GB left".to_owned())));
     }
 
     #[test]
     fn colour_comes_with_fullness() {
-        let class = |used, limit| Bar { used, limit, asked: 0 }.class();
+        let class = |used, limit| Bar { used, limit, ..Bar::default() }.class();
         assert_eq!(
             ["", "high", "full", "full over", "", ""],
             [

@@ -38,6 +38,11 @@ impl ListView {
         self.shown == 0
     }
 
+    /// Are there none at all, whatever one searches for?
+    pub fn is_unused(&self) -> bool {
+        self.is_empty() && self.query.search.is_empty() && self.query.filters.is_empty() && self.query.cursor.is_none()
+    }
+
     /// `what` names the list, `find` what the search looks into.
     pub fn filters(&self, what: &'static str, find: &'static str) -> impl IntoView + use<> {
         let filters = self

@@ -9,7 +9,7 @@ use domain::Domain;
 use leptos::prelude::{AnyView, LeptosOptions};
 use model::{
     Action, Actor, Error, Kind, OrgId, Origin, Result,
-    decide::Resource,
+    decide::{Resource, authorize},
     list::{ListQuery, ListSpec},
 };
 use std::{str::FromStr, sync::Arc};
@@ -193,6 +193,11 @@ impl Visit {
     /// May the visitor do this to things of this place's organization?
     pub fn may(&self, action: Action) -> bool {
         self.actor.may(action, self.resource())
+    }
+
+    /// The same as a result, for pages that are about one action.
+    pub fn authorize(&self, action: Action) -> Result<()> {
+        authorize(&self.actor, action, self.resource())
     }
 
     fn resource(&self) -> Resource {

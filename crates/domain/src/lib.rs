@@ -51,7 +51,7 @@ impl Domain {
     }
 
     /// Runs a change; a refusal is written to the audit before it is answered.
-    async fn attempt<T>(&self, actor: &Actor, action: Action, work: impl Future<Output = Result<T>>) -> Result<T> {
+    pub async fn attempt<T>(&self, actor: &Actor, action: Action, work: impl Future<Output = Result<T>>) -> Result<T> {
         let result = work.await;
         if let Err(e) = &result {
             match e {
