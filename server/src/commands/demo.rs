@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// How long each step of a simulated hub takes, in milliseconds
     #[arg(long, value_name = "MS")]
     sim_delay: Option<u64>,
-    /// How many times the usual data to make, for benchmarks
+    /// Make so many more organizations, with users, VDCs and history, for benchmarks; 1 makes none
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seed_scale: u32,
     #[command(flatten)]
@@ -68,27 +68,33 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(postgres) = &postgres {
         settings.database.url = Some(Secret::new(postgres.url.clone()));
     }
-    let result = if shutdown.has_begun() { Ok(()) } else { serve(settings, sockets, shutdown).await };
+    let result = if shutdown.has_begun() { Ok(()) } else { serve(settings, sockets, shutdown, args.seed_scale).await };
     if let Some(postgres) = postgres {
         tokio::task::spawn_blocking(|| postgres.stop()).await??;
     }
     result.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown) -> anyhow::Result<()> {
+async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown, seed_scale: u32) -> anyhow::Result<()> {
     let welcome = welcome(&sockets);
     let ended = shutdown.clone();
     let seed_and_say_so = async |domain: &Domain| {
         tokio::select! {
             () = ended.begun() => return Ok(()),
-            seeded = demo::seed::run(domain) => {
-                seeded.map_err(database::explained).context("the demo's data could not be made")?;
-            }
+            seeded = seed(domain, seed_scale) => seeded?,
         }
         println!("{welcome}");
         Ok(())
     };
     start::serve(settings, sockets, shutdown, false, seed_and_say_so).await
+}
+
+async fn seed(domain: &Domain, scale: u32) -> anyhow::Result<()> {
+    let made = async {
+        demo::seed::run(domain).await?;
+        demo::scale::run(domain, scale).await
+    };
+    made.await.map_err(database::explained).context("the demo's data could not be made")
 }
 
 async fn start_postgres(dir: PathBuf) -> anyhow::Result<private_postgres::Server> {
