@@ -25,7 +25,9 @@ pub(super) fn form_error(fill: &Fill, labels: &[(&'static str, &'static str)]) -
             view! { <ConflictNote what=format!("{} by {}", c.name, c.changed_by) rows /> }.into_any()
         }
         Some(e) if !e.fields().is_empty() => {
-            let errors = e.fields().iter().map(|f| (f.field.to_owned(), f.message.clone())).collect();
+            let mut errors: Vec<_> = e.fields().iter().map(|f| (f.field.to_owned(), f.message.clone())).collect();
+            // in the order of the page
+            errors.sort_by_key(|(field, _)| labels.iter().position(|(f, _)| f == field).unwrap_or(labels.len()));
             view! { <ErrorSummary errors /> }.into_any()
         }
         Some(e) => {

@@ -1,10 +1,15 @@
 //! The pages, one file a noun: its list, its page, its forms and what they do. `routes` is the table of all of them.
 mod about;
+mod browser;
 mod choose_org;
 mod form_error;
 pub mod home;
 mod limits;
 pub mod organization;
+pub mod profile;
+mod rights;
+pub mod role;
+mod role_form;
 pub mod sign_in;
 pub mod theme;
 pub mod user;
@@ -25,6 +30,8 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = organization::routes(routes);
     let routes = user::routes(routes);
     let routes = vdc::routes(routes);
+    let routes = role::routes(routes);
+    let routes = profile::routes(routes);
     routes.into_router()
 }
 

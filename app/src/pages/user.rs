@@ -28,7 +28,7 @@ pub(super) fn href(visit: &Visit, id: UserId, rest: &str) -> String {
 /// The user of the address, if it is one of this place and the visitor may do that to it.
 pub(super) async fn find(visit: &Visit, action: Action) -> Result<User> {
     let found = visit.domain().store.user(&visit.actor, action, visit.id(Kind::User)?).await?;
-    visit.here(found.org, Kind::User)?;
+    visit.within(found.org, Kind::User)?;
     Ok(found.into_inner())
 }
 
@@ -36,7 +36,7 @@ pub(super) async fn find(visit: &Visit, action: Action) -> Result<User> {
 pub(super) async fn id_here(visit: &Visit) -> Result<UserId> {
     let id = visit.id(Kind::User)?;
     if visit.actor.provider {
-        visit.here(user::get(visit.domain(), &visit.actor, id).await?.org, Kind::User)?;
+        visit.within(user::get(visit.domain(), &visit.actor, id).await?.org, Kind::User)?;
     }
     Ok(id)
 }
@@ -202,6 +202,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let u = find(&visit, Action::UserView).await?;
     let (acts, says) = (menu(&visit, &u, false), state(&visit, &u).into_any());
     let meters = meters(&u.used, &u.limits);
+    let meters = view! { <div class="meters">{meters}</div> };
     let body = view! {
         <PageHead title=u.name.clone() sub=u.full_name.clone() acts says />
         {account(&visit, &u)}
@@ -221,7 +222,10 @@ async fn page(visit: Visit) -> Result<Sheet> {
 }
 
 fn account(visit: &Visit, u: &User) -> impl IntoView + use<> {
-    let role = linked(u.role_name.clone(), visit.may(Action::RoleView).then(|| visit.at(format!("/roles/{}", u.role))));
+    let role = linked(
+        u.role_name.clone(),
+        visit.may(Action::RoleView).then(|| visit.at(format!("{}/{}", super::role::LIST, u.role))),
+    );
     let org = (visit.place == Place::Provider).then(|| {
         let to = visit.may(Action::OrgView).then(|| visit.at(format!("/organizations/{}", u.org)));
         let org = linked(u.org_name.clone(), to);

@@ -30,6 +30,7 @@ const LABELS: &[(&str, &str)] = &[
     ("name", "User name"),
     ("full_name", "Full name"),
     ("email", "E-mail"),
+    ("password", "Password"),
     ("role", "Role"),
     ("vm_limit", "VMs"),
     ("cpu_limit", "CPU"),

@@ -331,6 +331,23 @@ pub fn CheckField(
     }
 }
 
+/// A box that can't be ticked here, and why.
+#[component]
+pub fn CheckOff(
+    #[prop(into)] label: String,
+    #[prop(into)] why: String,
+    #[prop(optional)] width: Width,
+) -> impl IntoView {
+    view! {
+        <div class=width.class()>
+            <p class="check off">
+                <Icon name=Icon::Lock />
+                <span>{label} " " <small>{why}</small></span>
+            </p>
+        </div>
+    }
+}
+
 /// Several boxes under one heading.
 #[component]
 pub fn FieldGroup(#[prop(into)] label: String, #[prop(optional)] width: Width, children: Children) -> impl IntoView {

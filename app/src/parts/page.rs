@@ -1,5 +1,5 @@
 //! What a page is built of: its head, its sections, facts, large numbers, and the place where something would be.
-use super::{Shape, Tone, words::slug};
+use super::{Icon, Shape, Tone, words::slug};
 use leptos::prelude::*;
 
 /// The page's one h1. `sub` stands beside it ("23 in acme"), `lede` below; `acts` are its buttons, `says` its state in a
@@ -42,6 +42,20 @@ pub fn Section(
             </div>
             {children()}
         </section>
+    }
+}
+
+/// What few readers need: closed until asked for.
+#[component]
+pub fn Fold(#[prop(into)] title: String, children: Children) -> impl IntoView {
+    view! {
+        <details class="fold">
+            <summary>
+                <Icon name=Icon::Right />
+                {title}
+            </summary>
+            {children()}
+        </details>
     }
 }
 

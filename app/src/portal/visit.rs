@@ -175,11 +175,6 @@ impl Visit {
         }
     }
 
-    /// Something of another organization is not in this place, even for the provider, who may see it in the other.
-    pub fn here(&self, org: OrgId, kind: Kind) -> Result<()> {
-        if self.org().is_some_and(|place| place != org) { Err(Error::NotFound(kind)) } else { Ok(()) }
-    }
-
     /// The id in the address. One that can't be an id is answered like one that is not there.
     pub fn id<T: FromStr>(&self, kind: Kind) -> Result<T> {
         self.ask.param("id").parse().map_err(|_| Error::NotFound(kind))

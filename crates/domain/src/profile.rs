@@ -11,6 +11,23 @@ pub async fn get(d: &Domain, actor: &Actor) -> Result<User> {
     Ok(d.store.user(actor, Action::ProfileView, myself(actor)?).await?.into_inner())
 }
 
+/// Who a user of an identity provider is, is said there.
+pub fn may_edit(me: &User) -> Result<()> {
+    if me.local() {
+        return Ok(());
+    }
+    Err(Error::NotNow(
+        "Not now: your name and e-mail address come from the identity provider. Change them there.".into(),
+    ))
+}
+
+pub fn may_change_password(me: &User) -> Result<()> {
+    if me.local() {
+        return Ok(());
+    }
+    Err(Error::NotNow("Not now: you sign in by the identity provider. Change the password there.".into()))
+}
+
 /// One's own full name and e-mail address.
 pub async fn edit(d: &Domain, actor: &Actor, version: i64, full_name: String, email: String) -> Result<User> {
     let action = Action::ProfileEdit;
@@ -18,11 +35,7 @@ pub async fn edit(d: &Domain, actor: &Actor, version: i64, full_name: String, em
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
         let user = tx.user(action, me).await?;
-        if !user.local() {
-            return Err(Error::NotNow(
-                "Not now: your name and e-mail address come from the identity provider. Change them there.".into(),
-            ));
-        }
+        may_edit(&user)?;
         let current = UserSpec::from(&*user);
         let spec = UserSpec { full_name, email, ..current.clone() }.check()?;
         let (theirs, yours) = ((&current, user.role_name.as_str()), (&spec, user.role_name.as_str()));
@@ -42,12 +55,8 @@ pub async fn change_password(d: &Domain, actor: &Actor, session: &[u8], old: Pas
     let action = Action::ProfilePassword;
     let me = myself(actor)?;
     d.attempt(actor, action, async {
+        may_change_password(&get(d, actor).await?)?;
         let hash = d.store.own_password_hash(me).await?;
-        if hash.is_none() {
-            return Err(Error::NotNow(
-                "Not now: you sign in by the identity provider. Change the password there.".into(),
-            ));
-        }
         if !d.hasher.verify(&old, hash.as_deref()).await? {
             return Err(Error::field("old_password", "That is not your present password."));
         }

@@ -10,11 +10,12 @@ use store::Record;
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Role>> {
-    d.store.roles(actor, list_scope(actor, Action::RoleList, org)?, q).await
+    d.store.roles(list_scope(actor, Action::RoleList, org)?, q).await
 }
 
-pub async fn get(d: &Domain, actor: &Actor, id: RoleId) -> Result<Role> {
-    Ok(d.store.role(actor, Action::RoleView, id).await?.into_inner())
+/// `place`: the organization it is looked at in; how many users have it is told for that one.
+pub async fn get(d: &Domain, actor: &Actor, id: RoleId, place: Option<OrgId>) -> Result<Role> {
+    Ok(d.store.role(actor, Action::RoleView, id, place).await?.into_inner())
 }
 
 /// The roles one can choose from for a user of an organization.
@@ -42,7 +43,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, form: RoleForm) -> Re
         let id = RoleId(Uuid::now_v7());
         tx.role_insert(id, org.id, &form).await?;
         tx.commit(Record::new(action, org.id, id, &form.name).after(&form)).await?;
-        get(d, actor, id).await
+        get(d, actor, id, None).await
     })
     .await
 }
@@ -67,21 +68,24 @@ pub async fn edit(d: &Domain, actor: &Actor, id: RoleId, version: i64, form: Rol
         }
         tx.role_update(&role, &form).await?;
         tx.commit(Record::new(action, org.id, id, &form.name).before(&current).after(&form)).await?;
-        get(d, actor, id).await
+        get(d, actor, id, None).await
     })
     .await
 }
 
-pub async fn delete(d: &Domain, actor: &Actor, id: RoleId) -> Result<()> {
+/// The name of what is gone.
+pub async fn delete(d: &Domain, actor: &Actor, id: RoleId) -> Result<String> {
     let action = Action::RoleDelete;
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
         let role = tx.role(action, id).await?;
         can::or_not_now(can::role(&role, action))?;
         let Some(org) = role.org else { return Err(Error::NotFound(Kind::Role)) };
-        tx.role_delete(&role).await?;
+        if !tx.role_delete(&role).await? {
+            return Err(Error::NotNow("Not now: somebody has just been given the role.".into()));
+        }
         tx.commit(Record::new(action, org, id, &role.name).before(&RoleForm::from(&*role))).await?;
-        Ok(())
+        Ok(role.into_inner().name)
     })
     .await
 }

@@ -65,12 +65,9 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
     }
 }
 
-async fn find(db: impl PgExecutor<'_>, id: RoleId, lock: bool) -> Result<Option<Role>> {
+async fn find(db: impl PgExecutor<'_>, id: RoleId, lock: &'static str) -> Result<Option<Role>> {
     let mut b = SQL.one();
-    b.push("t.id = ").push_bind(id.0);
-    if lock {
-        b.push(" for update of t");
-    }
+    b.push("t.id = ").push_bind(id.0).push(lock);
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
@@ -80,24 +77,53 @@ fn resource(actor: &Actor) -> impl Fn(&Role) -> Resource {
     move |role| Resource::Of(role.org.unwrap_or(own))
 }
 
-/// How many users see a role is told per organization: the count over all of them is the provider's.
-fn for_reader(mut role: Role, actor: &Actor) -> Role {
-    if role.predefined() && !actor.provider {
-        role.users = 0;
-    }
-    role
-}
-
 impl Store {
-    pub async fn role(&self, actor: &Actor, action: Action, id: RoleId) -> Result<Authorized<Role>> {
-        let found = find(&self.pool, id, false).await?.map(|r| for_reader(r, actor));
-        Authorized::check(actor, action, found, resource(actor))
+    /// `place`: the organization it is looked at in, if one.
+    pub async fn role(
+        &self,
+        actor: &Actor,
+        action: Action,
+        id: RoleId,
+        place: Option<OrgId>,
+    ) -> Result<Authorized<Role>> {
+        let mut found: Vec<Role> = find(&self.pool, id, "").await?.into_iter().collect();
+        let place = if actor.provider { place } else { Some(actor.org) };
+        self.count_users_in(place, &mut found).await?;
+        Authorized::check(actor, action, found.pop(), resource(actor))
     }
 
-    pub async fn roles(&self, actor: &Actor, scope: Scope, q: &ListQuery) -> Result<Page<Role>> {
+    pub async fn roles(&self, scope: Scope, q: &ListQuery) -> Result<Page<Role>> {
         let mut page = self.page(&SQL, scope, q, filter, read).await?;
-        page.items = page.items.into_iter().map(|r| for_reader(r, actor)).collect();
+        let place = match scope {
+            Scope::All => None,
+            Scope::Org(org) | Scope::Own(org, _) => Some(org),
+        };
+        self.count_users_in(place, &mut page.items).await?;
         Ok(page)
+    }
+
+    /// Predefined roles are everybody's: how many users have them is told for one organization, and for all of them to
+    /// the provider only.
+    async fn count_users_in(&self, org: Option<OrgId>, roles: &mut [Role]) -> Result<()> {
+        let Some(org) = org else { return Ok(()) };
+        let shared: Vec<&mut Role> = roles.iter_mut().filter(|r| r.predefined()).collect();
+        if shared.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<Uuid> = shared.iter().map(|r| r.id.0).collect();
+        let counts = sqlx::query!(
+            r#"select role_id, count(*) as "users!" from users
+               where org_id = $1 and role_id = any($2) and deleted_at is null group by role_id"#,
+            org.0,
+            &ids
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        for role in shared {
+            role.users = counts.iter().find(|c| c.role_id == role.id.0).map_or(0, |c| c.users);
+        }
+        Ok(())
     }
 
     /// The roles that users of an organization can have: its own and the predefined ones that fit it.
@@ -166,13 +192,13 @@ async fn set_rights(db: &mut sqlx::PgConnection, role: RoleId, rights: Rights) -
 
 impl Write<'_> {
     pub async fn role(&mut self, action: Action, id: RoleId) -> Result<Authorized<Role>> {
-        let found = find(&mut *self.tx, id, true).await?;
+        let found = find(&mut *self.tx, id, " for update of t").await?;
         Authorized::check(self.actor, action, found, resource(self.actor))
     }
 
-    /// A role that a user of `org` can be given, whatever the asker may otherwise see.
+    /// A role that a user of `org` can be given, whatever the asker may otherwise see. It is not deleted meanwhile.
     pub async fn role_for_user(&mut self, id: RoleId, org: OrgId, org_is_provider: bool) -> Result<Role> {
-        let found = find(&mut *self.tx, id, false).await?;
+        let found = find(&mut *self.tx, id, " for key share of t").await?;
         let fits = |r: &Role| match r.org {
             Some(of) => of == org,
             None => org_is_provider || !Predefined::of(r.id).is_some_and(Predefined::provider_only),
@@ -209,15 +235,17 @@ impl Write<'_> {
         set_rights(&mut self.tx, role.id, f.rights).await
     }
 
-    pub async fn role_delete(&mut self, role: &Authorized<Role>) -> Result<()> {
-        sqlx::query!(
-            "update roles set deleted_at = now(), version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+    /// False: somebody was given the role at this very moment, and it stays.
+    pub async fn role_delete(&mut self, role: &Authorized<Role>) -> Result<bool> {
+        let done = sqlx::query!(
+            "update roles set deleted_at = now(), version = version + 1, updated_at = now(), updated_by = $2
+             where id = $1 and not exists (select from users where role_id = $1 and deleted_at is null)",
             role.id.0,
             self.actor.name
         )
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        Ok(done.rows_affected() == 1)
     }
 }
