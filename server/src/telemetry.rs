@@ -11,8 +11,9 @@ const OURS: &[&str] = &["server", "ssvirt", "app", "domain", "store", "model"];
 pub fn levels(text: &str) -> Result<Targets, String> {
     if let Ok(level) = text.parse::<LevelFilter>() {
         let others = level.min(LevelFilter::INFO);
-        // a failing statement is reported by whoever ran it
-        let base = Targets::new().with_default(others).with_target("sqlx::query", level.min(LevelFilter::ERROR));
+        // "already exists, skipping" at every start
+        let base =
+            Targets::new().with_default(others).with_target("sqlx::postgres::notice", level.min(LevelFilter::WARN));
         return Ok(OURS.iter().fold(base, |targets, ours| targets.with_target(*ours, level)));
     }
     // a word alone would be taken for a module at its loudest

@@ -17,13 +17,13 @@ use std::{
     process::ExitCode,
 };
 
-/// Run a demonstration with its own PostgreSQL, simulated hubs and data to look at
+/// Run a demonstration with its own PostgreSQL and data to look at
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Where the demo keeps everything: database, certificate, secret
     #[arg(long, value_name = "DIR", default_value = ".ssvirt")]
     data_dir: PathBuf,
-    /// How long each step of a simulated hub takes, in milliseconds
+    /// How long each step of a simulated hub takes, in milliseconds; without simulated hubs it has no effect
     #[arg(long, value_name = "MS")]
     sim_delay: Option<u64>,
     /// Make so many more organizations, with users, VDCs and history, for benchmarks; 1 makes none
