@@ -33,7 +33,7 @@ pub async fn sign_in(d: &Domain, org: &str, name: &str, password: &Password, ori
     let by_address = format!("address:{}", origin.address);
     let now = d.now();
     if let Some(until) = d.store.sign_in_wait(&[by_name.clone(), by_address.clone()], now).await? {
-        let wait = u64::try_from((until - now).whole_seconds()).unwrap_or(0) + 1;
+        let wait = u64::try_from((until - now).whole_milliseconds()).unwrap_or(0).div_ceil(1000).max(1);
         return Err(Error::TooMany {
             message: format!("Too many failed tries. Sign-in for this name opens again in {}.", words(wait)),
             retry_after_s: wait,

@@ -2,6 +2,8 @@
 //! One binary for all of it, one module a topic.
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
 
+#[allow(dead_code, reason = "a topic may come before or after the part of the harness it uses")]
+mod harness;
 mod support;
 
 mod cli;
@@ -15,4 +17,5 @@ mod metrics;
 mod request_id;
 mod same_origin;
 mod settings;
+mod sign_in;
 mod text;

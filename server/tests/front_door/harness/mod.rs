@@ -1,0 +1,18 @@
+//! What tests of the portal share: `TestApp` is a server without sockets on a database of its own, `Client` is a browser in
+//! front of it.
+//!
+//! ```ignore
+//! let app = TestApp::start().await;
+//! let acme = app.org("acme").vdc("prod").user("alice", VappUser).make().await;
+//! let admin = app.sign_in("acme", "acme-admin").await;
+//! admin.get("/tenant/acme/vdcs").await.must(200).says("prod");
+//! ```
+mod answer;
+mod app;
+mod client;
+mod database;
+mod postgres;
+
+pub(crate) use answer::Answer;
+pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp};
+pub(crate) use client::Client;
