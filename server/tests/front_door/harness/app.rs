@@ -141,7 +141,7 @@ impl TestApp {
         let operator = self.operator().await;
         let user = self.domain.store.user(&operator, Action::UserView, user).await.unwrap().into_inner();
         let org = self.domain.store.org(&operator, Action::OrgView, user.org).await.unwrap();
-        let role = self.domain.store.role(&operator, Action::RoleView, user.role).await.unwrap();
+        let role = self.domain.store.role(&operator, Action::RoleView, user.role, None).await.unwrap();
         Actor {
             user: Some(user.id),
             name: user.name.clone(),
