@@ -5,8 +5,10 @@ mod choose_org;
 mod form_error;
 pub mod home;
 mod limits;
+mod needs;
 pub mod organization;
 pub mod profile;
+mod recent_tasks;
 mod rights;
 pub mod role;
 mod role_form;
@@ -15,6 +17,7 @@ pub mod theme;
 pub mod user;
 mod user_form;
 pub mod vdc;
+mod vdc_form;
 
 use crate::portal::{Portal, RouteInfo, Routes};
 use axum::Router;

@@ -1,60 +1,54 @@
-//! Virtual data centers in both portals: list, page, and the forms to make, change and remove them.
+//! Virtual data centers in both portals: list, page, and what their buttons do.
 use super::{
     about::about_facts,
-    choose_org::{choose_org, chosen_org},
-    form_error::form_error,
-    limits::{cell_meter, hinted_limit_fields, meters},
+    limits::{cell_meter, meters},
+    recent_tasks::task_table,
+    vdc_form,
 };
 use crate::{
     parts::*,
-    portal::{Csv, Done, Fill, ListView, Place, Routes, Sheet, Values, Visit, with_problems},
+    portal::{Csv, Done, ListView, Place, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
-use domain::vdc;
+use domain::{event, task, vdc};
 use leptos::prelude::*;
-use model::{
-    Action, Kind, Problems, Result, VdcId, can,
-    list::VDCS,
-    org::Org,
-    quota::{Limits, Measure},
-    vdc::{AllocationModel, Vdc, VdcSpec},
-};
+use model::{Action, Kind, Result, VdcId, can, event::Event, list::VDCS, quota::Measure, vdc::Vdc};
 
-const ON: &str = "VDCs";
-const LIST: &str = "/vdcs";
+pub(super) const ON: &str = "VDCs";
+pub(super) const LIST: &str = "/vdcs";
 
 pub fn routes(r: Routes) -> Routes {
     r.both(LIST, list)
         .both_csv("/vdcs.csv", csv)
-        .both_form("/vdcs/new", new_page, create)
+        .both_form("/vdcs/new", vdc_form::new_page, vdc_form::create)
         .both("/vdcs/{id}", page)
-        .both_form("/vdcs/{id}/edit", edit_page, edit)
+        .both_form("/vdcs/{id}/edit", vdc_form::edit_page, vdc_form::edit)
         .both_act("/vdcs/{id}/enable", |v, _| set_enabled(v, true))
         .both_act("/vdcs/{id}/disable", |v, _| set_enabled(v, false))
         .both_form("/vdcs/{id}/delete", delete_page, delete)
 }
 
-fn href(visit: &Visit, id: VdcId, rest: &str) -> String {
+pub(super) fn href(visit: &Visit, id: VdcId, rest: &str) -> String {
     visit.at(format!("{LIST}/{id}{rest}"))
 }
 
-fn crumbs(visit: &Visit, last: impl Into<String>) -> Vec<Crumb> {
+pub(super) fn crumbs(visit: &Visit, last: impl Into<String>) -> Vec<Crumb> {
     vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(last)]
 }
 
-fn crumbs_below(visit: &Visit, v: &Vdc, last: &str) -> Vec<Crumb> {
+pub(super) fn crumbs_below(visit: &Visit, v: &Vdc, last: &str) -> Vec<Crumb> {
     vec![Crumb::new(ON, visit.at(LIST)), Crumb::new(v.name.clone(), href(visit, v.id, "")), Crumb::here(last)]
 }
 
 /// The VDC of the address, for somebody who may do `action` to it.
-async fn find(visit: &Visit, action: Action) -> Result<Vdc> {
+pub(super) async fn find(visit: &Visit, action: Action) -> Result<Vdc> {
     let v = visit.domain().store.vdc(&visit.actor, action, visit.id(Kind::Vdc)?).await?.into_inner();
     visit.within(v.org, Kind::Vdc)?;
     Ok(v)
 }
 
 /// The same before something is done: a refusal stands in the audit.
-async fn find_to(visit: &Visit, action: Action) -> Result<Vdc> {
+pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<Vdc> {
     visit.domain().attempt(&visit.actor, action, find(visit, action)).await
 }
 
@@ -250,17 +244,24 @@ async fn page(visit: Visit) -> Result<Sheet> {
             {hint}
         </p>
     };
+    let tasks = task::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
+    let tasks = (!tasks.is_empty()).then(|| {
+        let table = task_table(&visit, &tasks, false);
+        view! { <Section title="Recent tasks">{table}</Section> }
+    });
+    let events = event::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
     let body = view! {
         <PageHead title=v.name.clone() sub="VDC" lede=v.description.clone() acts says=state(&v, true).into_any() />
         <Section title="Quota" sub="used of what it may have">{meters}</Section>
         <Section title="Allocation">{model}</Section>
+        {tasks}
     }
     .into_any();
     let name = v.name.clone();
-    Ok(Sheet::new(name.clone(), ON, crumbs(&visit, name), body).margin(facts(&visit, &v)))
+    Ok(Sheet::new(name.clone(), ON, crumbs(&visit, name), body).margin(margin(&visit, &v, &events)))
 }
 
-fn facts(visit: &Visit, v: &Vdc) -> AnyView {
+fn margin(visit: &Visit, v: &Vdc, events: &[Event]) -> AnyView {
     // where its machines are kept is the provider's business
     let of_provider = (visit.place == Place::Provider).then(|| {
         let (org, org_href) = (v.org_name.clone(), format!("/provider/organizations/{}", v.org));
@@ -274,152 +275,23 @@ fn facts(visit: &Visit, v: &Vdc) -> AnyView {
         {of_provider}
         {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
     };
-    view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()
-}
-
-const LABELS: &[(&str, &str)] = &[
-    ("name", "Name"),
-    ("description", "Description"),
-    ("allocation_model", "Allocation model"),
-    ("vm_limit", "VMs"),
-    ("cpu_limit", "CPU"),
-    ("memory_limit", "Memory"),
-    ("storage_limit", "Storage"),
-];
-
-async fn new_page(visit: Visit) -> Result<Sheet> {
-    visit.authorize(Action::VdcCreate)?;
-    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New VDC", ON, LIST).await };
-    let org = visit.domain().store.org(&visit.actor, Action::VdcCreate, org).await?;
-    let fill = visit.fill();
-    let full = org.vdc_limit.filter(|limit| org.vdcs >= *limit).map(|limit| {
-        let who =
-            if visit.may(Action::OrgEditLimits) { "Raise its limit" } else { "Have the provider raise the limit" };
-        let text = format!("Not now: {} has {} of {limit} VDCs. {who}, or delete a VDC.", org.name, org.vdcs);
-        view! { <Note tone=Tone::Warn>{text}</Note> }
+    let now = visit.now;
+    let events: Vec<_> = events
+        .iter()
+        .map(|e| {
+            let (text, at) = (format!("{} by {}", e.message, e.user_name), e.created_at);
+            view! { <li><p>{text}</p> <Time at now /></li> }
+        })
+        .collect();
+    let events = (!events.is_empty()).then(|| {
+        let events = view! { <ul class="plain">{events}</ul> };
+        view! { <Section title="Events">{events}</Section> }
     });
-    let whose = match &visit.place {
-        Place::Provider => format!("For {}.", org.name),
-        Place::Tenant { .. } => String::new(),
-    };
-    let form = full.is_none().then(|| {
-        view! {
-            <form method="post" class="form" novalidate>
-                {form_error(&fill, LABELS)}
-                <input type="hidden" name="org" value=org.id.to_string() />
-                {fields(&fill, &VdcSpec::default(), &org, None)}
-                <FormEnd submit="Create VDC" cancel_href=visit.at(LIST) />
-            </form>
-        }
-    });
-    let body = view! {
-        <PageHead title="New VDC" lede=whose />
-        {full}
-        {form}
-    }
-    .into_any();
-    Ok(Sheet::new("New VDC", ON, crumbs(&visit, "New"), body).still())
-}
-
-/// `now`: the VDC that is edited.
-fn fields(fill: &Fill, spec: &VdcSpec, org: &Org, now: Option<&Vdc>) -> impl IntoView + use<> {
-    let hint = if now.is_some() {
-        "Unique in its organization. Machines in it stay where they are."
-    } else {
-        "Unique in its organization: letters, digits, dots, hyphens."
-    };
-    let name = view! {
-        <TextField
-            name="name"
-            label="Name"
-            value=fill.value("name", &spec.name)
-            error=fill.error("name")
-            hint
-            autocomplete="off"
-            width=Width::Half
-        />
-        <TextArea
-            name="description"
-            label="Description"
-            value=fill.value("description", &spec.description)
-            error=fill.error("description")
-            optional=true
-        />
-    };
-    let choices =
-        AllocationModel::ALL.into_iter().map(|m| Choice::new(m.key(), m.label()).more(m.hint())).collect::<Vec<_>>();
-    let model = view! {
-        <RadioField
-            name="allocation_model"
-            label="Model"
-            choices
-            value=fill.value("allocation_model", spec.allocation_model.key())
-            error=fill.error("allocation_model")
-        />
-    };
-    let limits = hinted_limit_fields(fill, &spec.limits, |m| limit_hint(m, org, now));
     view! {
-        <FormSection title="VDC">{name}</FormSection>
-        <FormSection title="Allocation" lede="How much of the limits is kept free for it.">{model}</FormSection>
-        <FormSection title="Limits" lede="What its machines may use together. Empty means no limit of its own.">
-            {limits}
-        </FormSection>
+        <Section title="About"><Facts>{facts}</Facts></Section>
+        {events}
     }
-}
-
-/// What else bounds a limit: the organization's own, and what is in use already.
-fn limit_hint(m: Measure, org: &Org, now: Option<&Vdc>) -> String {
-    let whole = org.limits.get(m).map(|all| format!("{} may have {} in all.", org.name, m.words(all)));
-    let used = now.map(|v| v.used.get(m)).filter(|used| *used > 0).map(|used| format!("{} in use.", m.words(used)));
-    [whole, used].into_iter().flatten().collect::<Vec<_>>().join(" ")
-}
-
-fn read_spec(values: &Values, problems: &mut Problems) -> VdcSpec {
-    let model = AllocationModel::parse(values.get("allocation_model"));
-    if model.is_none() {
-        problems.add("allocation_model", "Choose how much is kept free for it.");
-    }
-    VdcSpec {
-        name: values.text("name"),
-        description: values.text("description"),
-        allocation_model: model.unwrap_or_default(),
-        limits: values.limits(problems),
-    }
-}
-
-async fn create(visit: Visit, values: Values) -> Result<Done> {
-    let org = visit.org_for_new(&values)?;
-    let mut problems = Problems::default();
-    let spec = read_spec(&values, &mut problems);
-    with_problems(problems, spec.clone().check(&Limits::default(), ""))?;
-    let made = vdc::create(visit.domain(), &visit.actor, org, spec).await?;
-    Ok(Done::new(href(&visit, made.id, ""), format!("VDC {} is made.", made.name)))
-}
-
-async fn edit_page(visit: Visit) -> Result<Sheet> {
-    let v = find(&visit, Action::VdcEdit).await?;
-    let org = visit.domain().store.org(&visit.actor, Action::VdcEdit, v.org).await?;
-    let (fill, spec) = (visit.fill(), VdcSpec::from(&v));
-    let body = view! {
-        <PageHead title=format!("Edit {}", v.name) />
-        <form method="post" class="form" novalidate>
-            {form_error(&fill, LABELS)}
-            <input type="hidden" name="version" value=fill.version(v.version) />
-            {fields(&fill, &spec, &org, Some(&v))}
-            <FormEnd submit="Save" cancel_href=href(&visit, v.id, "") />
-        </form>
-    }
-    .into_any();
-    Ok(Sheet::new(format!("Edit {}", v.name), ON, crumbs_below(&visit, &v, "Edit"), body).still())
-}
-
-async fn edit(visit: Visit, values: Values) -> Result<Done> {
-    let id = find_to(&visit, Action::VdcEdit).await?.id;
-    let mut problems = Problems::default();
-    let spec = read_spec(&values, &mut problems);
-    with_problems(problems, spec.clone().check(&Limits::default(), ""))?;
-    let saved = vdc::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
-    Ok(Done::new(href(&visit, id, ""), format!("VDC {} is saved.", saved.name)))
+    .into_any()
 }
 
 async fn set_enabled(visit: Visit, enabled: bool) -> Result<Done> {

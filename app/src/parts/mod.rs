@@ -20,10 +20,11 @@ mod shape;
 mod table;
 mod time;
 mod toast;
+mod todo;
 mod tray;
 mod words;
 
 pub use self::{
     answer::*, badge::*, button::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*, menu::*,
-    meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, tray::*, words::*,
+    meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*, tray::*, words::*,
 };

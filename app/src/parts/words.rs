@@ -18,6 +18,12 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", num(number), if number == 1 { one } else { many })
 }
 
+/// "a, b and c"; None for an empty list.
+pub fn listed(mut words: Vec<String>) -> Option<String> {
+    let last = words.pop()?;
+    Some(if words.is_empty() { last } else { format!("{} and {last}", words.join(", ")) })
+}
+
 /// An id's ends, for where the whole would be too long: "0192c3b0…0d92".
 pub fn short(id: &str) -> String {
     match (id.get(..8), id.len().checked_sub(4).and_then(|at| id.get(at..))) {
@@ -55,6 +61,12 @@ mod tests {
     fn one_is_singular() {
         assert_eq!(plural(1, "user", "users"), "1 user");
         assert_eq!(plural(1204, "user", "users"), "1,204 users");
+    }
+
+    #[test]
+    fn a_list_reads_as_a_sentence() {
+        let words = |n: usize| listed(["a", "b", "c"].map(String::from)[..n].to_vec());
+        assert_eq!([words(0), words(1), words(3)], [None, Some("a".to_owned()), Some("a, b and c".to_owned())]);
     }
 
     #[test]

@@ -123,15 +123,20 @@ fn tray_task(visit: &Visit, t: &Task) -> TrayTask {
     TrayTask {
         id: t.id.to_string(),
         state: task_state(t),
-        what: t.action().map_or_else(|| t.operation.clone(), |a| a.past().to_owned()),
+        what: t.what(),
         object: t.object_name.clone(),
-        href: object_href(visit, &t.object_kind, &t.object_id.to_string()),
+        href: task_href(visit, t),
         says: if t.message.is_empty() { t.status.label().to_owned() } else { t.message.clone() },
         since: t.started_at,
     }
 }
 
-fn task_state(t: &Task) -> TaskState {
+/// Where its object can be seen, if it still can.
+pub(crate) fn task_href(visit: &Visit, t: &Task) -> Option<String> {
+    (!t.removed()).then(|| object_href(visit, &t.object_kind, &t.object_id.to_string())).flatten()
+}
+
+pub(crate) fn task_state(t: &Task) -> TaskState {
     match t.status {
         TaskStatus::Queued => TaskState::Waiting,
         TaskStatus::Running => TaskState::Running(t.progress.and_then(|p| u8::try_from(p).ok())),
@@ -144,6 +149,9 @@ fn task_state(t: &Task) -> TaskState {
 fn object_href(visit: &Visit, kind: &str, id: &str) -> Option<String> {
     let (list, action) = match (Kind::parse(kind)?, &visit.place) {
         (Kind::Org, Place::Provider) => ("/organizations", Action::OrgView),
+        (Kind::Org, Place::Tenant { .. }) => {
+            return visit.may(Action::OrgView).then(|| visit.at("/organization"));
+        }
         (Kind::User, _) => ("/users", Action::UserView),
         (Kind::Role, _) => ("/roles", Action::RoleView),
         (Kind::Vdc, _) => ("/vdcs", Action::VdcView),

@@ -12,6 +12,7 @@ mod visit;
 pub use answer::status;
 pub use csv::Csv;
 pub use form::{Fill, FormState, Values, with_problems};
+pub(crate) use frame::{task_href, task_state};
 pub use list::ListView;
 pub use render::{respond_page, respond_public};
 pub(crate) use routes::read_values;

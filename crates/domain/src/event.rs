@@ -6,9 +6,18 @@ use model::{
     event::{Change, Event},
     list::{ListQuery, Page},
 };
+use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Event>> {
     d.store.events(list_scope(actor, Action::EventList, org)?, q).await
+}
+
+/// The latest about one thing of an organization; none for those who see none.
+pub async fn about(d: &Domain, actor: &Actor, org: OrgId, object: Uuid) -> Result<Vec<Event>> {
+    match list_scope(actor, Action::EventList, Some(org)) {
+        Ok(scope) => d.store.events_about(scope, object, 5).await,
+        Err(_) => Ok(Vec::new()),
+    }
 }
 
 /// May this actor learn that this changed? The same rule as for the list of events.

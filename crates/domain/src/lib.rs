@@ -3,6 +3,7 @@ pub mod audit;
 pub mod bootstrap;
 pub mod event;
 pub mod org;
+pub mod overview;
 mod password;
 pub mod profile;
 pub mod quota;

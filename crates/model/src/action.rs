@@ -106,7 +106,26 @@ actions! {
 }
 
 impl Action {
+    /// What is asked for, before the object's name: "Create VDC".
+    pub fn order(self) -> String {
+        let words: Vec<&str> = self.phrase().split(' ').filter(|w| !matches!(*w, "a" | "an" | "the")).collect();
+        let (first, rest) = words.split_first().map_or(("", &[][..]), |(f, r)| (*f, r));
+        let first = first.get(..1).unwrap_or_default().to_uppercase() + first.get(1..).unwrap_or_default();
+        std::iter::once(first.as_str()).chain(rest.iter().copied()).collect::<Vec<_>>().join(" ")
+    }
+
     pub fn parse(key: &str) -> Option<Action> {
         Action::ALL.iter().copied().find(|a| a.key() == key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_the_phrase_without_articles() {
+        assert_eq!(Action::VdcCreate.order(), "Create VDC");
+        assert_eq!(Action::OrgEditLimits.order(), "Change organization's limits");
     }
 }

@@ -65,8 +65,11 @@ pub enum Scope {
 /// The scope of a list, wished for one organization or (None) for as much as one may see.
 pub fn list_scope(actor: &Actor, action: Action, wish: Option<OrgId>) -> Result<Scope> {
     let Some(org) = wish.or((!actor.provider).then_some(actor.org)) else {
-        return match action.right() {
-            Some(r) if !actor.has(r) => Err(Error::Forbidden { action, right: Some(r) }),
+        return match (action.right(), actor.user) {
+            (Some(r), Some(user)) if !actor.has(r) && action.reach() == Reach::OrgOrOwn => {
+                Ok(Scope::Own(actor.org, user))
+            }
+            (Some(r), _) if !actor.has(r) => Err(Error::Forbidden { action, right: Some(r) }),
             _ => Ok(Scope::All),
         };
     };

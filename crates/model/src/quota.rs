@@ -145,6 +145,13 @@ impl Limits {
         }
     }
 
+    /// The measures of which nine tenths or more are used.
+    pub fn nearly_used(&self, used: &Amount) -> impl Iterator<Item = Measure> + use<> {
+        let (limits, used) = (*self, *used);
+        let near = move |m: &Measure| limits.get(*m).is_some_and(|l| l > 0 && used.get(*m) >= l - l / 10);
+        Measure::ALL.into_iter().filter(near)
+    }
+
     /// Does `used` plus `ask` stay within? The error names the measure, what is left and what to do.
     pub fn admit(&self, used: &Amount, ask: &Amount, whose: &str) -> Result<()> {
         for m in Measure::ALL {
@@ -192,6 +199,17 @@ mod tests {
         assert_eq!(Measure::Storage.words(2000 * 1024), "2,000 GB");
         assert_eq!(Measure::Cpus.words(4), "4 vCPU");
         assert_eq!(thousands(-1_234_567), "-1,234,567");
+    }
+
+    #[test]
+    fn from_nine_tenths_on_a_limit_is_nearly_used() {
+        let limits = Limits { cpus: Some(32), memory_mb: Some(100), vms: Some(0), storage_mb: None };
+        let near = |cpus, memory_mb| {
+            limits.nearly_used(&Amount { cpus, memory_mb, storage_mb: 9, vms: 0 }).collect::<Vec<_>>()
+        };
+        assert_eq!(near(28, 89), []);
+        assert_eq!(near(29, 90), [Measure::Cpus, Measure::Memory]);
+        assert_eq!(near(40, 0), [Measure::Cpus]);
     }
 
     #[test]

@@ -79,11 +79,22 @@ impl Task {
         Kind::parse(&self.object_kind)
     }
 
+    /// Before the object's name: "Created VDC" once that is true, "Create VDC" until then.
+    pub fn what(&self) -> String {
+        match self.action() {
+            Some(a) if self.status == TaskStatus::Success => a.past().to_owned(),
+            Some(a) => a.order(),
+            None => self.operation.clone(),
+        }
+    }
+
     /// "Created VDC acme-prod".
     pub fn title(&self) -> String {
-        match self.action() {
-            Some(a) => format!("{} {}", a.past(), self.object_name),
-            None => format!("{} {}", self.operation, self.object_name),
-        }
+        format!("{} {}", self.what(), self.object_name)
+    }
+
+    /// Is there nothing to be seen of its object any more?
+    pub fn removed(&self) -> bool {
+        self.status == TaskStatus::Success && self.operation.ends_with(".delete")
     }
 }

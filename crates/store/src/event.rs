@@ -72,4 +72,13 @@ impl Store {
     pub async fn events(&self, scope: Scope, q: &ListQuery) -> Result<Page<Event>> {
         self.page(&SQL, scope, q, filter, read).await
     }
+
+    /// The latest about one thing, newest first.
+    pub async fn events_about(&self, scope: Scope, object: Uuid, limit: u32) -> Result<Vec<Event>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(" and t.object_id = ").push_bind(object);
+            b.push(format_args!(" order by t.created_at desc, t.id desc limit {limit}"));
+        };
+        self.few(&SQL, scope, more, read).await
+    }
 }

@@ -9,6 +9,7 @@ mod handle;
 mod idp;
 mod list;
 mod org;
+mod overview;
 mod quota;
 mod role;
 mod session;
@@ -21,8 +22,9 @@ pub use audit::Refusal;
 pub use bulk::Made;
 pub use handle::Authorized;
 pub use idp::IdentityProvider;
+pub use overview::{Counted, Counts};
 pub use session::{SessionRow, SessionUser};
-pub use task::Tray;
+pub use task::{Latest, Tray};
 pub use user::Credentials;
 pub use write::{Record, Write};
 

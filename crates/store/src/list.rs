@@ -111,6 +111,24 @@ impl Store {
         Ok(Page { items, total, before, after })
     }
 
+    /// A few rows without paging: `more` adds conditions, the order and the limit.
+    pub(crate) async fn few<R, T>(
+        &self,
+        sql: &ListSql,
+        scope: Scope,
+        more: impl FnOnce(&mut Build<'_>),
+        read: fn(R) -> Result<T>,
+    ) -> Result<Vec<T>>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let mut b = Build::new(format!("select {} from {} where {}", sql.columns, sql.from, sql.living));
+        sql.within(&mut b, scope);
+        more(&mut b);
+        let rows: Vec<R> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        rows.into_iter().map(read).collect()
+    }
+
     async fn count(&self, sql: &ListSql, scope: Scope, q: &ListQuery, filter: FilterSql) -> Result<Total> {
         let mut b = Build::new("select count(*) from (select 1 from ");
         b.push(sql.count_from);
@@ -126,20 +144,25 @@ impl ListSql {
     pub(crate) fn one<'q>(&self) -> Build<'q> {
         Build::new(format!("select {} from {} where {} and ", self.columns, self.from, self.living))
     }
+
+    /// Keeps to what somebody may see.
+    pub(crate) fn within(&self, b: &mut Build<'_>, scope: Scope) {
+        match scope {
+            Scope::All => {}
+            Scope::Org(org) => {
+                b.push(format_args!(" and ({} = ", self.org)).push_bind(org.0).push(")");
+            }
+            Scope::Own(org, user) => {
+                b.push(format_args!(" and ({} = ", self.org)).push_bind(org.0).push(")");
+                b.push(format_args!(" and {} = ", self.owner)).push_bind(user.0);
+            }
+        }
+    }
 }
 
 fn conditions(b: &mut Build<'_>, sql: &ListSql, scope: Scope, q: &ListQuery, filter: FilterSql) {
     b.push(format_args!(" where {}", sql.living));
-    match scope {
-        Scope::All => {}
-        Scope::Org(org) => {
-            b.push(format_args!(" and ({} = ", sql.org)).push_bind(org.0).push(")");
-        }
-        Scope::Own(org, user) => {
-            b.push(format_args!(" and ({} = ", sql.org)).push_bind(org.0).push(")");
-            b.push(format_args!(" and {} = ", sql.owner)).push_bind(user.0);
-        }
-    }
+    sql.within(b, scope);
     if !q.search.is_empty() {
         let pattern = format!("%{}%", q.search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
         b.push(" and (");

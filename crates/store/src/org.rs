@@ -3,6 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    quota::FULLNESS,
 };
 use model::{
     Action, Actor, Kind, OrgId, Result,
@@ -119,6 +120,21 @@ impl Store {
 
     pub async fn orgs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Org>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// Those that have used nine tenths or more of some limit, the fullest first.
+    pub async fn full_orgs(&self, limit: u32) -> Result<Vec<Org>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(format_args!(" and {FULLNESS} >= 0.9 order by {FULLNESS} desc, t.name, t.id limit {limit}"));
+        };
+        self.few(&SQL, Scope::All, more, read).await
+    }
+
+    pub async fn newest_orgs(&self, limit: u32) -> Result<Vec<Org>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(format_args!(" and not t.is_provider order by t.created_at desc, t.id desc limit {limit}"));
+        };
+        self.few(&SQL, Scope::All, more, read).await
     }
 
     /// Ids and names for the provider's organization switch, at most `limit`.

@@ -5,6 +5,10 @@ use model::{
     quota::{Amount, Limits},
 };
 
+/// How much of the limit that is nearest to its end is used, of a row `t`; null where nothing is limited.
+pub(crate) const FULLNESS: &str = "greatest(t.vms_used::float8 / nullif(t.vm_limit, 0), t.cpus_used::float8 / nullif(t.cpu_limit, 0), \
+     t.memory_used_mb::float8 / nullif(t.memory_limit_mb, 0), t.storage_used_mb::float8 / nullif(t.storage_limit_mb, 0))";
+
 impl Write<'_> {
     /// Takes `ask` (or with negative numbers gives it back). Rows are locked from the organization down, always in this
     /// order. What only gives back is never refused, even where a limit was lowered meanwhile.

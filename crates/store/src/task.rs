@@ -74,6 +74,18 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
     }
 }
 
+/// What the list of tasks shows as failed within the last 24 hours.
+pub(crate) const FAILED_TODAY: &str = " and t.status = 'error' and t.started_at > now() - interval '24 hours'";
+
+/// Which tasks.
+#[derive(Clone, Copy, Debug)]
+pub enum Latest {
+    Any,
+    /// Of the last 24 hours.
+    FailedToday,
+    About(Uuid),
+}
+
 /// The tray at the foot of every page.
 #[derive(Clone, Debug, Default)]
 pub struct Tray {
@@ -94,22 +106,30 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
+    /// The latest, newest first.
+    pub async fn latest_tasks(&self, scope: Scope, which: Latest, limit: u32) -> Result<Vec<Task>> {
+        let more = |b: &mut Build<'_>| {
+            match which {
+                Latest::Any => {}
+                Latest::FailedToday => {
+                    b.push(FAILED_TODAY);
+                }
+                Latest::About(object) => {
+                    b.push(" and t.object_id = ").push_bind(object);
+                }
+            }
+            b.push(format_args!(" order by t.started_at desc, t.id desc limit {limit}"));
+        };
+        self.few(&SQL, scope, more, read).await
+    }
+
     /// What runs now and what ended within the last day, failures and open ones first. One query.
     pub async fn tray(&self, scope: Scope) -> Result<Tray> {
-        let mut b = SQL.one();
-        b.push("(t.ended_at is null or t.started_at > now() - interval '24 hours')");
-        match scope {
-            Scope::All => {}
-            Scope::Org(org) => {
-                b.push(" and t.org_id = ").push_bind(org.0);
-            }
-            Scope::Own(org, user) => {
-                b.push(" and t.org_id = ").push_bind(org.0).push(" and t.user_id = ").push_bind(user.0);
-            }
-        }
-        b.push(" order by t.started_at desc, t.id desc limit 50");
-        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
-        let mut latest = rows.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let lately = |b: &mut Build<'_>| {
+            b.push(" and (t.ended_at is null or t.started_at > now() - interval '24 hours')");
+            b.push(" order by t.started_at desc, t.id desc limit 50");
+        };
+        let mut latest = self.few(&SQL, scope, lately, read).await?;
         let running = latest.iter().filter(|t| !t.status.ended()).count();
         let failed = latest.iter().filter(|t| t.status == TaskStatus::Error).count();
         latest.sort_by_key(|t| match t.status {

@@ -3,6 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    quota::FULLNESS,
 };
 use model::{
     Action, Actor, Error, OrgId, Result, VdcId,
@@ -108,6 +109,14 @@ impl Store {
 
     pub async fn vdcs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vdc>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// Those with the least left of some limit first.
+    pub async fn fullest_vdcs(&self, scope: Scope, limit: u32) -> Result<Vec<Vdc>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(format_args!(" order by {FULLNESS} desc nulls last, t.name, t.id limit {limit}"));
+        };
+        self.few(&SQL, scope, more, read).await
     }
 }
 

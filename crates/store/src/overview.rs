@@ -1,0 +1,73 @@
+//! The numbers of a dashboard, in one query.
+use crate::{Store, constraint::mapped, list::Build, task::FAILED_TODAY};
+use model::{Kind, Result, audit::Outcome, decide::Scope};
+use sqlx::FromRow;
+
+/// What is counted, each within what somebody may see. None: not at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted {
+    pub orgs: Option<Scope>,
+    pub vdcs: Option<Scope>,
+    pub users: Option<Scope>,
+    pub tasks: Option<Scope>,
+    pub audit: Option<Scope>,
+}
+
+/// None: not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromRow)]
+pub struct Counts {
+    pub orgs: Option<i64>,
+    pub disabled_orgs: Option<i64>,
+    pub vdcs: Option<i64>,
+    pub users: Option<i64>,
+    /// Tasks of the last 24 hours that failed.
+    pub failed: Option<i64>,
+    /// Sign-ins of the last 24 hours that were refused.
+    pub refused: Option<i64>,
+}
+
+/// Counts rows of `table` as `name`, if they may be counted.
+fn count(b: &mut Build<'_>, name: &str, scope: Option<Scope>, table: &str, org: &str, condition: &str) {
+    let Some(scope) = scope else {
+        b.push(format_args!("null::bigint as {name}"));
+        return;
+    };
+    b.push(format_args!("(select count(*) from {table} t where true{condition}"));
+    match scope {
+        Scope::All => {}
+        Scope::Org(id) => {
+            b.push(format_args!(" and t.{org} = ")).push_bind(id.0);
+        }
+        Scope::Own(id, user) => {
+            b.push(format_args!(" and t.{org} = ")).push_bind(id.0);
+            b.push(" and t.user_id = ").push_bind(user.0);
+        }
+    }
+    b.push(format_args!(") as {name}"));
+}
+
+impl Store {
+    pub async fn counts(&self, of: Counted) -> Result<Counts> {
+        const LIVING: &str = " and t.deleted_at is null";
+        let disabled = format!("{LIVING} and not t.enabled");
+        // as the audit's list shows them
+        let refused = format!(
+            " and t.object_kind = '{}' and t.result = '{}' and t.created_at > now() - interval '24 hours'",
+            Kind::Session.key(),
+            Outcome::Refused.key()
+        );
+        let mut b = Build::new("select ");
+        count(&mut b, "orgs", of.orgs, "organizations", "id", LIVING);
+        b.push(", ");
+        count(&mut b, "disabled_orgs", of.orgs, "organizations", "id", &disabled);
+        b.push(", ");
+        count(&mut b, "vdcs", of.vdcs, "vdcs", "org_id", LIVING);
+        b.push(", ");
+        count(&mut b, "users", of.users, "users", "org_id", LIVING);
+        b.push(", ");
+        count(&mut b, "failed", of.tasks, "tasks", "org_id", FAILED_TODAY);
+        b.push(", ");
+        count(&mut b, "refused", of.audit, "audit", "org_id", &refused);
+        b.build_query_as().fetch_one(&self.pool).await.map_err(mapped)
+    }
+}
