@@ -24,6 +24,17 @@ struct Listener {
     actor: Actor,
     session: Vec<u8>,
     changes: Receiver<Change>,
+    over: bool,
+}
+
+/// What has become of a stream's session.
+#[derive(PartialEq, Eq)]
+enum Standing {
+    Same,
+    /// Another role, or other rights in it: the page shows what is possible now.
+    Changed,
+    /// The page is told once more, asks again and is sent to the sign-in.
+    Over,
 }
 
 pub async fn stream(State(state): State<AppState>, Extension(visitor): Extension<Visitor>) -> Response {
@@ -34,8 +45,8 @@ pub async fn stream(State(state): State<AppState>, Extension(visitor): Extension
     };
     let changes = state.domain.store.changes();
     let stop = state.shutdown.clone();
-    let listener = Listener { state, actor, session: visitor.session_hash, changes };
-    let hello = Event::default().event("hello").data("").retry(Duration::from_secs(2));
+    let listener = Listener { state, actor, session: visitor.session_hash, changes, over: false };
+    let hello = said("hello").retry(Duration::from_secs(2));
     let heard = stream::unfold(listener, async |mut l| l.next().await.map(|event| (Ok::<_, Infallible>(event), l)));
     let events = stream::once(async { Ok(hello) }).chain(heard).take_until(async move { stop.begun().await });
     (
@@ -48,39 +59,52 @@ pub async fn stream(State(state): State<AppState>, Extension(visitor): Extension
 impl Listener {
     /// The next thing to say; None ends the stream.
     async fn next(&mut self) -> Option<Event> {
-        loop {
+        while !self.over {
             let change = match tokio::time::timeout(LOOK, self.changes.recv()).await {
                 Ok(Ok(change)) => Some(change),
-                // fell behind: something happened, that much is sure
-                Ok(Err(RecvError::Lagged(_))) => return self.still_welcome().await.then(changed),
+                Ok(Err(RecvError::Lagged(_))) => {
+                    // fell behind: something happened, that much is sure
+                    self.look().await;
+                    return Some(changed());
+                }
                 Ok(Err(RecvError::Closed)) => return None,
                 Err(_) => None,
             };
             // what may change who we are, or whether we are still here
             let about_us =
                 change.as_ref().is_none_or(|c| matches!(c.kind, Kind::User | Kind::Role | Kind::Org | Kind::Session));
-            if about_us && !self.still_welcome().await {
-                return None;
+            if about_us && self.look().await != Standing::Same {
+                return Some(changed());
             }
             if change.is_some_and(|c| domain::event::concerns(&self.actor, &c)) {
                 return Some(changed());
             }
         }
+        None
     }
 
-    async fn still_welcome(&mut self) -> bool {
+    async fn look(&mut self) -> Standing {
         match auth::actor(&self.state.domain, &self.session, self.actor.origin.clone()).await {
+            Ok(Some(actor)) if actor == self.actor => Standing::Same,
             Ok(Some(actor)) => {
                 self.actor = actor;
-                true
+                Standing::Changed
             }
-            Ok(None) => false,
+            Ok(None) => {
+                self.over = true;
+                Standing::Over
+            }
             // the database is away: the stream stays and looks again
-            Err(_) => true,
+            Err(_) => Standing::Same,
         }
     }
 }
 
 fn changed() -> Event {
-    Event::default().event("changed").data("")
+    said("changed")
+}
+
+/// The name says it all, but browsers keep an event without data to themselves.
+fn said(name: &str) -> Event {
+    Event::default().event(name).data("1")
 }

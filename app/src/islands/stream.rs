@@ -99,8 +99,10 @@ async fn refresh() {
     TURN.set(Turn::Fetching);
     if let Ok((response, html)) = fetch_page().await {
         if response.redirected() {
-            // The session ended, or the thing is elsewhere now.
-            let _ = window().location().replace(&response.url());
+            // The session ended, or the thing is elsewhere now. A form stays: what was typed can still be sent.
+            if matches!(document().query_selector("#page[data-live]"), Ok(Some(_))) {
+                let _ = window().location().replace(&response.url());
+            }
         } else if response.ok() {
             morph::apply(&html);
         }

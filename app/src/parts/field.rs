@@ -342,7 +342,7 @@ pub fn CheckOff(
         <div class=width.class()>
             <p class="check off">
                 <Icon name=Icon::Lock />
-                <span>{label} " " <small>{why}</small></span>
+                <span>{label} <small>{format!(" · {why}")}</small></span>
             </p>
         </div>
     }
