@@ -73,6 +73,14 @@ integration-test: ## Run the cargo tests alone, with a PostgreSQL of their own
 	@cargo build -q -p server -p xtask
 	@$(xtask) with-postgres -- cargo test --workspace
 
+.PHONY: bench
+bench: ## Measure what pages cost, as ratios, on a release build
+	@scripts/setup.sh demo
+	@cargo build -q -p xtask
+	@$(xtask) site --release
+	@mkdir -p bench/results
+	@RUSTFLAGS= $(xtask) with-postgres -- cargo bench -p server --bench pages | tee bench/results/pages.txt
+
 .PHONY: sqlx generate
 sqlx: ## Describe all checked queries anew in .sqlx, after a change to SQL or migrations
 	@scripts/setup.sh demo
