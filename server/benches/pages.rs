@@ -1,13 +1,23 @@
 //! `make bench`: what a page costs, without a socket, beside something that costs almost nothing (`/healthz`) and beside the
 //! bare query of the same list. Ratios say more than times: they hold on any machine.
 use axum::{Router, body::Body, http::Request};
-use server::{AppState, demo, settings::{Need, Resolved, Settings, Sources}, shutdown::Shutdown};
+use server::{
+    AppState, demo,
+    settings::{Need, Resolved, Settings, Sources},
+    shutdown::Shutdown,
+};
 use std::{
-    sync::{Arc, atomic::{AtomicU64, Ordering}},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Instant,
 };
 use tower::ServiceExt;
-use tracing_subscriber::{Layer, layer::{Context, SubscriberExt}};
+use tracing_subscriber::{
+    Layer,
+    layer::{Context, SubscriberExt},
+};
 
 const ORGS: u32 = 2_000;
 const ROUNDS: u32 = 200;
@@ -42,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     let domain = server::database::open(&settings)?;
     domain.store.migrate().await?;
     demo::seed::run(&domain).await?;
-    demo::seed::scale(&domain, ORGS).await?;
+    demo::scale::run(&domain, ORGS).await?;
     let state = AppState::new(settings, domain, Shutdown::default(), false);
     state.mark_started();
     let app = server::router(state);
@@ -90,7 +100,11 @@ async fn sign_in(app: &Router) -> anyhow::Result<String> {
 }
 
 async fn fetch(app: &Router, path: &str, cookie: &str) -> anyhow::Result<usize> {
-    let req = Request::get(path).header("host", "bench").header("accept", "text/html").header("cookie", cookie).body(Body::empty())?;
+    let req = Request::get(path)
+        .header("host", "bench")
+        .header("accept", "text/html")
+        .header("cookie", cookie)
+        .body(Body::empty())?;
     let res = app.clone().oneshot(req).await?;
     anyhow::ensure!(res.status().is_success(), "{path}: {}", res.status());
     Ok(axum::body::to_bytes(res.into_body(), usize::MAX).await?.len())
