@@ -98,13 +98,18 @@ fn changed() {
 async fn refresh() {
     TURN.set(Turn::Fetching);
     if let Ok((response, html)) = fetch_page().await {
+        // A form stays whatever happens: what was typed can still be sent.
+        let follows = matches!(document().query_selector("#page[data-live]"), Ok(Some(_)));
         if response.redirected() {
-            // The session ended, or the thing is elsewhere now. A form stays: what was typed can still be sent.
-            if matches!(document().query_selector("#page[data-live]"), Ok(Some(_))) {
+            // The session ended, or the thing is elsewhere now.
+            if follows {
                 let _ = window().location().replace(&response.url());
             }
         } else if response.ok() {
             morph::apply(&html);
+        } else if follows && matches!(response.status(), 403 | 404) {
+            // It was deleted, or may not be seen any more.
+            let _ = window().location().reload();
         }
     }
     if TURN.replace(Turn::Idle) == Turn::FetchingOld {
