@@ -283,7 +283,7 @@ pub(crate) fn organization_edit() -> AnyView {
                 }
                     .into_any()
             />
-            <ConflictNote what="acme" rows />
+            <ConflictNote what="acme" by="acme-admin" rows />
             <form method="post" novalidate>
                 <FormSection title="Organization">
                     <LockedField name="name" label="Name" value="acme" why="fixed once created" width=Width::Half />

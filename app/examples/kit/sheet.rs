@@ -181,6 +181,7 @@ fn fields() -> impl IntoView {
                 <FieldGroup label="Rights" width=Width::Half>
                     <CheckField name="right" id="right-1" value="1" label="Organization: View" checked=true />
                     <CheckField name="right" id="right-2" value="2" label="Organization: Edit" />
+                    <CheckOff label="Organization: Create" why="the provider's roles only" />
                 </FieldGroup>
                 <TextArea name="about" label="Description" optional=true value="Two lines\nof words" />
             </form>
@@ -225,6 +226,7 @@ fn notices() -> impl IntoView {
             ] />
             <ConflictNote
                 what="acme"
+                by="acme-admin"
                 rows=vec![
                     ConflictRow {
                         field: "plain".into(),
@@ -314,6 +316,7 @@ fn facts() -> impl IntoView {
                         />
                     </Fact>
                 </Facts>
+                <Fold title="What few need">"It was folded away."</Fold>
                 <BigNumbers>
                     <BigNumber number="11" label="running" shape=Shape::Disc tone=Tone::Ok href="#" />
                     <BigNumber number="2" label="broken" shape=Shape::Diamond tone=Tone::Bad />

@@ -22,7 +22,7 @@ pub(super) fn form_error(fill: &Fill, labels: &[(&'static str, &'static str)]) -
                     yours: f.yours.clone(),
                 })
                 .collect();
-            view! { <ConflictNote what=format!("{} by {}", c.name, c.changed_by) rows /> }.into_any()
+            view! { <ConflictNote what=c.name.clone() by=c.changed_by.clone() rows /> }.into_any()
         }
         Some(e) if !e.fields().is_empty() => {
             let mut errors: Vec<_> = e.fields().iter().map(|f| (f.field.to_owned(), f.message.clone())).collect();

@@ -25,7 +25,8 @@ pub(super) fn routes(r: Routes) -> Routes {
     )
 }
 
-const LABELS: &[(&str, &str)] = &[("name", "Name"), ("description", "Description"), ("rights", "Rights")];
+const LABELS: &[(&str, &str)] =
+    &[("name", "Name"), ("description", "Description"), ("rights", "Rights on one side only")];
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
     let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New role", ON, LIST).await };

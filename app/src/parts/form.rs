@@ -84,18 +84,19 @@ pub struct ConflictRow {
 
 /// Somebody else saved first: both values, nothing lost. Saving again keeps the reader's.
 #[component]
-pub fn ConflictNote(#[prop(into)] what: String, rows: Vec<ConflictRow>) -> impl IntoView {
+pub fn ConflictNote(#[prop(into)] what: String, #[prop(into)] by: String, rows: Vec<ConflictRow>) -> impl IntoView {
+    let said = |value: String| if value.is_empty() { "nothing".to_owned() } else { format!("“{value}”") };
     view! {
         <div class="note warn" role="alert">
             <Icon name=Icon::Warn />
             <div>
-                <b>{format!("{what} was changed while you were editing.")}</b>
+                <b>{format!("{what} was changed by {by} while you were editing.")}</b>
                 " Nothing you typed is lost: look at the differences, then save again to keep yours."
                 <ul>
                     {rows
                         .into_iter()
                         .map(|row| {
-                            let values = format!(": now “{}”, yours “{}”", row.now, row.yours);
+                            let values = format!(": now {}, yours {}", said(row.now), said(row.yours));
                             view! {
                                 <li>
                                     <a href=format!("#{}", row.field)>{row.label}</a>

@@ -64,7 +64,10 @@ pub async fn edit(d: &Domain, actor: &Actor, id: RoleId, version: i64, form: Rol
         let form = form.check(possible(org.is_provider), grantable)?;
         if version != role.version {
             let changed = (role.updated_by.as_str(), role.updated_at, role.version);
-            return Err(Error::Conflict(Box::new(conflict(Kind::Role, &role.name, changed, &current, &form))));
+            // of the rights only those that one side has: both whole lists would hide the difference
+            let theirs = RoleForm { rights: current.rights.without(form.rights), ..current };
+            let yours = RoleForm { rights: form.rights.without(role.rights), ..form };
+            return Err(Error::Conflict(Box::new(conflict(Kind::Role, &role.name, changed, &theirs, &yours))));
         }
         tx.role_update(&role, &form).await?;
         tx.commit(Record::new(action, org.id, id, &form.name).before(&current).after(&form)).await?;
