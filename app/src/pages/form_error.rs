@@ -8,10 +8,11 @@ use model::Error;
 
 /// `labels`: the form's fields and what they are called.
 pub(super) fn form_error(fill: &Fill, labels: &[(&'static str, &'static str)]) -> AnyView {
+    let at = |field: &str| labels.iter().position(|(f, _)| *f == field);
+    let label = |field: &str| at(field).map_or(field, |i| labels[i].1).to_owned();
     match fill.failure() {
         None => ().into_any(),
         Some(Error::Conflict(c)) => {
-            let label = |field: &str| labels.iter().find(|(f, _)| *f == field).map_or(field, |(_, l)| l).to_owned();
             let rows = c
                 .fields
                 .iter()
@@ -25,9 +26,16 @@ pub(super) fn form_error(fill: &Fill, labels: &[(&'static str, &'static str)]) -
             view! { <ConflictNote what=c.name.clone() by=c.changed_by.clone() rows /> }.into_any()
         }
         Some(e) if !e.fields().is_empty() => {
-            let mut errors: Vec<_> = e.fields().iter().map(|f| (f.field.to_owned(), f.message.clone())).collect();
+            let mut errors: Vec<_> = e
+                .fields()
+                .iter()
+                .map(|f| {
+                    let label = at(f.field).map(|i| format!("{}: ", labels[i].1)).unwrap_or_default();
+                    (f.field.to_owned(), label + &f.message)
+                })
+                .collect();
             // in the order of the page
-            errors.sort_by_key(|(field, _)| labels.iter().position(|(f, _)| f == field).unwrap_or(labels.len()));
+            errors.sort_by_key(|(field, _)| at(field).unwrap_or(labels.len()));
             view! { <ErrorSummary errors /> }.into_any()
         }
         Some(e) => {

@@ -307,12 +307,12 @@ fn recent(visit: &Visit, tasks: &[Task], with_org: bool) -> Option<impl IntoView
 
 /// "5 users", where that may be seen.
 fn amount(n: Option<i64>, one: &str, many: &str) -> Option<String> {
-    n.map(|n| plural(whole(n), one, many))
+    n.map(|n| if n == 0 { format!("no {many}") } else { plural(whole(n), one, many) })
 }
 
 /// "2 VDCs and 5 users. Nothing failed in the last 24 hours."
 fn said(what: Vec<String>, failed: Option<i64>, own: bool) -> String {
-    let what = listed(what).map(|what| format!("{what}.")).unwrap_or_default();
+    let what = listed(what).map(|what| format!("{}.", capital(&what))).unwrap_or_default();
     format!("{what} {}", failures(failed, own)).trim().to_owned()
 }
 
@@ -335,6 +335,8 @@ mod tests {
         let what = || ["2 VDCs", "1 user"].map(String::from).to_vec();
         assert_eq!(said(what(), Some(0), false), "2 VDCs and 1 user. Nothing failed in the last 24 hours.");
         assert_eq!(said(what(), None, false), "2 VDCs and 1 user.");
+        let new = vec!["no VDCs".to_owned(), "1 user".to_owned()];
+        assert_eq!(said(new, None, false), "No VDCs and 1 user.");
         assert_eq!(said(Vec::new(), Some(2), true), "2 tasks of yours failed in the last 24 hours.");
     }
 }

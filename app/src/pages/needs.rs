@@ -68,6 +68,11 @@ fn nearly_used(used: &Amount, limits: &Limits) -> Option<String> {
     listed(said)
 }
 
+fn how_full(used: &Amount, limits: &Limits) -> &'static str {
+    let full = |m: Measure| limits.get(m).is_some_and(|limit| used.get(m) >= limit);
+    if limits.nearly_used(used).any(full) { " is full" } else { " is nearly full" }
+}
+
 fn warn_mark() -> AnyView {
     view! { <Shape name=Shape::Triangle tone=Tone::Warn /> }.into_any()
 }
@@ -75,7 +80,7 @@ fn warn_mark() -> AnyView {
 pub(super) fn full_vdc(visit: &Visit, v: &Vdc) -> Option<AnyView> {
     let text = nearly_used(&v.used, &v.limits)?;
     let name = linked(v.name.clone(), Some(visit.at(format!("/vdcs/{}", v.id))));
-    let title = view! { {name} " is nearly full" }.into_any();
+    let title = view! { {name} {how_full(&v.used, &v.limits)} }.into_any();
     let may = visit.may(Action::VdcEdit);
     let what =
         if may { "Free some, or raise the limit." } else { "Free some, or have the limit raised by an administrator." };
@@ -85,14 +90,15 @@ pub(super) fn full_vdc(visit: &Visit, v: &Vdc) -> Option<AnyView> {
 
 pub(super) fn full_own_org(visit: &Visit, org: &Org) -> Option<AnyView> {
     let text = nearly_used(&org.used, &org.limits)?;
-    let title = view! { <a href=visit.at("/organization")>{org.name.clone()}</a> " is nearly full" }.into_any();
+    let title = view! { <a href=visit.at("/organization")>{org.name.clone()}</a> {how_full(&org.used, &org.limits)} }
+        .into_any();
     let text = format!("{text} used by all its VDCs. Free some, or have the provider raise the limit.");
     Some(view! { <Todo mark=warn_mark() title text /> }.into_any())
 }
 
 pub(super) fn full_org(visit: &Visit, org: &Org) -> AnyView {
     let href = visit.at(format!("/organizations/{}", org.id));
-    let title = view! { <a href=href.clone()>{org.name.clone()}</a> " is nearly full" }.into_any();
+    let title = view! { <a href=href.clone()>{org.name.clone()}</a> {how_full(&org.used, &org.limits)} }.into_any();
     let text = nearly_used(&org.used, &org.limits).unwrap_or_default();
     let text = format!("{text} used. What does not fit is refused; raise the limit, or leave it to them to free some.");
     let acts = button(visit.may(Action::OrgEditLimits), format!("{href}/edit"), "Change limits");

@@ -14,7 +14,7 @@ pub(super) fn task_table(visit: &Visit, tasks: &[Task], with_org: bool) -> impl 
     }
     heads.extend([Head::new("Who"), Head::new("When").number()]);
     let rows = tasks.iter().map(|t| row(visit, t, with_org)).collect_view();
-    view! { <Table caption="Recent tasks" heads kind=TableKind::Tight>{rows}</Table> }
+    view! { <Table caption="Recent tasks" heads kind=TableKind::Tight top=true>{rows}</Table> }
 }
 
 fn row(visit: &Visit, t: &Task, with_org: bool) -> impl IntoView + use<> {
@@ -26,14 +26,14 @@ fn row(visit: &Visit, t: &Task, with_org: bool) -> impl IntoView + use<> {
     });
     let org = with_org.then(|| {
         let name = t.org_name.clone();
-        view! { <Cell label="Organization">{name}</Cell> }
+        view! { <Cell label="Organization" wraps=true>{name}</Cell> }
     });
     let (who, at, now) = (t.user_name.clone(), t.started_at, visit.now);
     let cells = view! {
         <NameCell name=t.title() href=task_href(visit, t).unwrap_or_default() />
         <StateCell><Badge shape tone word />{why}</StateCell>
         {org}
-        <Cell label="Who">{who}</Cell>
+        <Cell label="Who" wraps=true>{who}</Cell>
         <Cell label="When" number=true><Time at now /></Cell>
     };
     view! { <Row id=format!("task-{}", t.id)>{cells}</Row> }

@@ -109,7 +109,7 @@ fn row(visit: &Visit, v: &Vdc, provider: bool) -> impl IntoView + use<> {
         let (name, href) = (v.org_name.clone(), format!("/provider/organizations/{}", v.org));
         let inside =
             if visit.may(Action::OrgView) { view! { <a href=href>{name}</a> }.into_any() } else { name.into_any() };
-        view! { <Cell label="Organization">{inside}</Cell> }
+        view! { <Cell label="Organization" wraps=true>{inside}</Cell> }
     });
     let bars = [Measure::Cpus, Measure::Memory, Measure::Storage]
         .map(|m| {

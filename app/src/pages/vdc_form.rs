@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use model::{
     Action, Problems, Result,
     org::Org,
-    quota::{Limits, Measure},
+    quota::Measure,
     vdc::{AllocationModel, Vdc, VdcSpec},
 };
 
@@ -33,7 +33,8 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
     let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New VDC", ON, LIST).await };
     let org = visit.domain().store.org(&visit.actor, Action::VdcCreate, org).await?;
     let fill = visit.fill();
-    let full = org.vdc_limit.filter(|limit| org.vdcs >= *limit).map(|limit| {
+    // a form that came back says it itself, and keeps what was typed
+    let full = org.vdc_limit.filter(|limit| org.vdcs >= *limit && !fill.returned()).map(|limit| {
         let who =
             if visit.may(Action::OrgEditLimits) { "Raise its limit" } else { "Have the provider raise the limit" };
         let text = format!("Not now: {} has {} of {limit} VDCs. {who}, or delete a VDC.", org.name, org.vdcs);
@@ -115,25 +116,27 @@ fn limit_hint(m: Measure, org: &Org, now: Option<&Vdc>) -> String {
     [whole, used].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn read_spec(values: &Values, problems: &mut Problems) -> VdcSpec {
+/// What is wrong with it is said at once: what can't be read, and what does not fit.
+fn read_spec(values: &Values, org: &Org) -> Result<VdcSpec> {
+    let mut problems = Problems::default();
     let model = AllocationModel::parse(values.get("allocation_model"));
     if model.is_none() {
         problems.add("allocation_model", "Choose how much is kept free for it.");
     }
-    VdcSpec {
+    let spec = VdcSpec {
         name: values.text("name"),
         description: values.text("description"),
         allocation_model: model.unwrap_or_default(),
-        limits: values.limits(problems),
-    }
+        limits: values.limits(&mut problems),
+    };
+    with_problems(problems, spec.check(&org.limits, &org.name))
 }
 
 pub(super) async fn create(visit: Visit, values: Values) -> Result<Done> {
+    let (d, action) = (visit.domain(), Action::VdcCreate);
     let org = visit.org_for_new(&values)?;
-    let mut problems = Problems::default();
-    let spec = read_spec(&values, &mut problems);
-    with_problems(problems, spec.clone().check(&Limits::default(), ""))?;
-    let made = vdc::create(visit.domain(), &visit.actor, org, spec).await?;
+    let org = d.attempt(&visit.actor, action, d.store.org(&visit.actor, action, org)).await?;
+    let made = vdc::create(d, &visit.actor, org.id, read_spec(&values, &org)?).await?;
     Ok(Done::new(href(&visit, made.id, ""), format!("VDC {} is made.", made.name)))
 }
 
@@ -155,10 +158,9 @@ pub(super) async fn edit_page(visit: Visit) -> Result<Sheet> {
 }
 
 pub(super) async fn edit(visit: Visit, values: Values) -> Result<Done> {
-    let id = find_to(&visit, Action::VdcEdit).await?.id;
-    let mut problems = Problems::default();
-    let spec = read_spec(&values, &mut problems);
-    with_problems(problems, spec.clone().check(&Limits::default(), ""))?;
+    let v = find_to(&visit, Action::VdcEdit).await?;
+    let (id, org) = (v.id, visit.domain().store.org(&visit.actor, Action::VdcEdit, v.org).await?);
+    let spec = read_spec(&values, &org)?;
     let saved = vdc::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
     Ok(Done::new(href(&visit, id, ""), format!("VDC {} is saved.", saved.name)))
 }

@@ -119,20 +119,21 @@ pub fn NameCell(
     }
 }
 
-/// A fact. `label` repeats the column's head on a phone; `number` aligns right; `wide` cells are left out on a phone.
+/// A fact. `label` repeats the column's head on a phone; `number` aligns right; `wide` cells are left out on a phone; `wraps`
+/// is for names and sentences, which may be long.
 #[component]
 pub fn Cell(
     #[prop(into)] label: String,
     #[prop(optional)] number: bool,
     #[prop(optional)] wide: bool,
+    #[prop(optional)] wraps: bool,
     children: Children,
 ) -> impl IntoView {
-    let class = match (number, wide) {
-        (false, false) => "",
-        (true, false) => "n",
-        (false, true) => "desk",
-        (true, true) => "n desk",
-    };
+    let class: Vec<&str> = [(number, "n"), (wide, "desk"), (wraps, "wraps")]
+        .into_iter()
+        .filter_map(|(is, word)| is.then_some(word))
+        .collect();
+    let class = class.join(" ");
     view! {
         <td role="cell" data-label=label class=class>
             {children()}

@@ -18,6 +18,12 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", num(number), if number == 1 { one } else { many })
 }
 
+/// With a capital first letter.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// "a, b and c"; None for an empty list.
 pub fn listed(mut words: Vec<String>) -> Option<String> {
     let last = words.pop()?;

@@ -109,9 +109,8 @@ impl Action {
     /// What is asked for, before the object's name: "Create VDC".
     pub fn order(self) -> String {
         let words: Vec<&str> = self.phrase().split(' ').filter(|w| !matches!(*w, "a" | "an" | "the")).collect();
-        let (first, rest) = words.split_first().map_or(("", &[][..]), |(f, r)| (*f, r));
-        let first = first.get(..1).unwrap_or_default().to_uppercase() + first.get(1..).unwrap_or_default();
-        std::iter::once(first.as_str()).chain(rest.iter().copied()).collect::<Vec<_>>().join(" ")
+        let words = words.join(" ");
+        words.get(..1).unwrap_or_default().to_uppercase() + words.get(1..).unwrap_or_default()
     }
 
     pub fn parse(key: &str) -> Option<Action> {

@@ -47,7 +47,7 @@ impl Fields for VdcSpec {
         let mut out = vec![
             ("name", self.name.clone()),
             ("description", self.description.clone()),
-            ("allocation_model", self.allocation_model.key().to_owned()),
+            ("allocation_model", self.allocation_model.label().to_owned()),
         ];
         out.extend(limit_fields(&self.limits));
         out
