@@ -1,7 +1,9 @@
 //! The pages, one file a noun: its list, its page, its forms and what they do. `routes` is the table of all of them.
 mod about;
+pub mod audit;
 mod browser;
 mod choose_org;
+pub mod event;
 mod form_error;
 pub mod home;
 mod limits;
@@ -13,6 +15,7 @@ mod rights;
 pub mod role;
 mod role_form;
 pub mod sign_in;
+pub mod task;
 pub mod theme;
 pub mod user;
 mod user_form;
@@ -35,6 +38,9 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = vdc::routes(routes);
     let routes = role::routes(routes);
     let routes = profile::routes(routes);
+    let routes = task::routes(routes);
+    let routes = event::routes(routes);
+    let routes = audit::routes(routes);
     routes.into_router()
 }
 

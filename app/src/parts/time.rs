@@ -1,6 +1,7 @@
 //! A moment: relative words in the text, the exact time in the title.
+use super::plural;
 use leptos::prelude::*;
-use time::{OffsetDateTime, UtcOffset, macros::format_description};
+use time::{Duration, OffsetDateTime, UtcOffset, macros::format_description};
 
 /// "6 min ago". `now` is the request's clock, so that one page speaks of one moment.
 #[component]
@@ -11,6 +12,42 @@ pub fn Time(at: OffsetDateTime, now: OffsetDateTime) -> impl IntoView {
             {relative(at, now)}
         </time>
     }
+}
+
+/// The time of day, for records that are read to the second; with the day, unless it is today's.
+#[component]
+pub fn Clock(at: OffsetDateTime, now: OffsetDateTime) -> impl IntoView {
+    let at = at.to_offset(UtcOffset::UTC);
+    view! {
+        <time datetime=machine(at) title=exact(at)>
+            {clock(at, now)}
+        </time>
+    }
+}
+
+/// The moment in full, where there is room for it.
+#[component]
+pub fn Exact(at: OffsetDateTime) -> impl IntoView {
+    let at = at.to_offset(UtcOffset::UTC);
+    view! { <time datetime=machine(at)>{exact(at)}</time> }
+}
+
+/// How long something took: "0.4 s", "3 min 5 s".
+pub fn span(long: Duration) -> String {
+    let seconds = long.whole_seconds().max(0);
+    match seconds {
+        0 if long < Duration::milliseconds(100) => format!("{} ms", long.whole_milliseconds().max(0)),
+        0..10 => format!("{:.1} s", long.as_seconds_f64().max(0.0)),
+        10..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} {} h", plural(seconds.unsigned_abs() / 86_400, "day", "days"), seconds / 3_600 % 24),
+    }
+}
+
+fn clock(at: OffsetDateTime, now: OffsetDateTime) -> String {
+    let of_day = at.format(format_description!("[hour]:[minute]:[second]")).unwrap_or_default();
+    if at.date() == now.to_offset(UtcOffset::UTC).date() { of_day } else { format!("{}, {of_day}", date(at, now)) }
 }
 
 /// For files and machines: "2026-11-16T11:59:40Z".
@@ -68,6 +105,21 @@ mod tests {
     fn far_moments_are_dates() {
         assert_eq!(relative(datetime!(2026-09-04 10:00 UTC), NOW), "4 Sep");
         assert_eq!(relative(datetime!(2025-09-04 10:00 UTC), NOW), "4 Sep 2025");
+    }
+
+    #[test]
+    fn records_have_the_time_of_day_and_older_ones_the_day() {
+        assert_eq!(clock(datetime!(2026-11-16 08:30:19 UTC), NOW), "08:30:19");
+        assert_eq!(clock(datetime!(2026-11-15 08:30:19 UTC), NOW), "15 Nov, 08:30:19");
+        assert_eq!(clock(datetime!(2025-11-15 08:30:19 UTC), NOW), "15 Nov 2025, 08:30:19");
+    }
+
+    #[test]
+    fn spans_have_two_units_at_most() {
+        let spans =
+            [Duration::milliseconds(412), Duration::seconds(59), Duration::seconds(185), Duration::minutes(125)];
+        assert_eq!(spans.map(span), ["0.4 s", "59 s", "3 min 5 s", "2 h 5 min"].map(String::from));
+        assert_eq!([span(Duration::milliseconds(7)), span(Duration::hours(50))], ["7 ms", "2 days 2 h"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub enum TaskState {
     Running(Option<u8>),
     Done,
     Failed,
+    Cancelled,
 }
 
 impl TaskState {
@@ -19,6 +20,7 @@ impl TaskState {
             TaskState::Running(_) => (Shape::Half, Tone::Busy),
             TaskState::Done => (Shape::Done, Tone::Ok),
             TaskState::Failed => (Shape::Diamond, Tone::Bad),
+            TaskState::Cancelled => (Shape::Barred, Tone::Plain),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What stands around every page: navigation by rights, the provider's switch between organizations, the tasks tray.
-use super::{Place, Visit};
+use super::{Place, Visit, objects::object_href};
 use crate::{
     parts::{Icon, TaskState, Tray, TrayTask},
     shell::{self, Frame, NavGroup, NavLink, OrgLink},
 };
 use domain::task;
 use model::{
-    Action, Kind, Result,
+    Action, Error, Result,
     task::{Task, TaskStatus},
 };
 
@@ -51,7 +51,11 @@ const TENANT: &[(&str, &[Entry])] = &[
 /// `on`: the label of the entry that is lit.
 pub(super) async fn frame(visit: &Visit, on: &str) -> Result<Frame> {
     let d = visit.domain();
-    let tray = task::tray(d, &visit.actor, visit.org()).await?;
+    let tray = match task::tray(d, &visit.actor, visit.org()).await {
+        // a user of the provider without the right to see tasks, in a tenant's portal
+        Err(Error::NotFound(_)) => None,
+        tray => Some(tray?),
+    };
     let (place, org_name, org_display_name, groups) = match &visit.place {
         Place::Provider => {
             (shell::Place::Provider, visit.actor.org_name.clone(), "all organizations".to_owned(), PROVIDER)
@@ -73,7 +77,7 @@ pub(super) async fn frame(visit: &Visit, on: &str) -> Result<Frame> {
         user: visit.actor.name.clone(),
         role: visit.actor.role_name.clone(),
         theme: visit.ask.theme,
-        tray: Some(Tray {
+        tray: tray.map(|tray| Tray {
             running: tray.running as u64,
             failed: tray.failed as u64,
             tasks: tray.latest.iter().map(|t| tray_task(visit, t)).collect(),
@@ -133,7 +137,7 @@ fn tray_task(visit: &Visit, t: &Task) -> TrayTask {
 
 /// Where its object can be seen, if it still can.
 pub(crate) fn task_href(visit: &Visit, t: &Task) -> Option<String> {
-    (!t.removed()).then(|| object_href(visit, &t.object_kind, &t.object_id.to_string())).flatten()
+    (!t.removed()).then(|| object_href(visit, &t.object_kind, t.object_id)).flatten()
 }
 
 pub(crate) fn task_state(t: &Task) -> TaskState {
@@ -141,21 +145,7 @@ pub(crate) fn task_state(t: &Task) -> TaskState {
         TaskStatus::Queued => TaskState::Waiting,
         TaskStatus::Running => TaskState::Running(t.progress.and_then(|p| u8::try_from(p).ok())),
         TaskStatus::Success => TaskState::Done,
-        TaskStatus::Error | TaskStatus::Aborted => TaskState::Failed,
+        TaskStatus::Error => TaskState::Failed,
+        TaskStatus::Aborted => TaskState::Cancelled,
     }
-}
-
-/// Where an object that a task, event or audit row names can be seen.
-fn object_href(visit: &Visit, kind: &str, id: &str) -> Option<String> {
-    let (list, action) = match (Kind::parse(kind)?, &visit.place) {
-        (Kind::Org, Place::Provider) => ("/organizations", Action::OrgView),
-        (Kind::Org, Place::Tenant { .. }) => {
-            return visit.may(Action::OrgView).then(|| visit.at("/organization"));
-        }
-        (Kind::User, _) => ("/users", Action::UserView),
-        (Kind::Role, _) => ("/roles", Action::RoleView),
-        (Kind::Vdc, _) => ("/vdcs", Action::VdcView),
-        _ => return None,
-    };
-    visit.may(action).then(|| visit.at(format!("{list}/{id}")))
 }

@@ -78,9 +78,11 @@ impl ListView {
 
     /// The same list, whole, as a file.
     pub fn csv_button(&self) -> impl IntoView + use<> {
-        let href =
-            Query::new(format!("{}.csv", self.here.path()), self.here.without(&["cursor", "limit"]).pairs().to_vec())
-                .href();
+        let href = Query::new(
+            format!("{}.csv", self.here.path()),
+            self.here.without(&["cursor", "limit", "entry"]).pairs().to_vec(),
+        )
+        .href();
         view! {
             <a class="btn" href=href download="">
                 <Icon name=Icon::Download />

@@ -69,17 +69,11 @@ pub struct FieldChange {
 }
 
 impl AuditEntry {
-    /// "Created organization", "Sign in refused".
+    /// Before the object's name: "Created VDC" if it was, else "Create VDC".
     pub fn what(&self) -> String {
         match (Action::parse(&self.action), self.outcome) {
             (Some(a), Outcome::Done) => a.past().to_owned(),
-            (Some(a), o) => {
-                let mut text = a.phrase().to_owned();
-                if let Some(first) = text.get_mut(..1) {
-                    first.make_ascii_uppercase();
-                }
-                format!("{text}: {}", o.label().to_lowercase())
-            }
+            (Some(a), _) => a.order(),
             (None, _) => self.action.clone(),
         }
     }

@@ -22,7 +22,16 @@ const SQL: ListSql = ListSql {
     count_from: "audit t",
     living: "true",
     sorts: &[sort("time", "t.created_at", "timestamptz")],
-    search: &["t.user_name", "t.action", "t.object_name", "t.request_id", "t.address", "t.reason", "t.object_id::text"],
+    search: &[
+        "t.user_name",
+        "t.object_name",
+        "t.request_id",
+        "t.address",
+        "t.reason",
+        "t.id::text",
+        "t.object_id::text",
+    ],
+    action: "t.action",
     org: "t.org_id",
     owner: "t.user_id",
 };

@@ -20,7 +20,8 @@ const SQL: ListSql = ListSql {
     count_from: "events t",
     living: "true",
     sorts: &[sort("time", "t.created_at", "timestamptz")],
-    search: &["t.object_name", "t.user_name", "t.message", "t.request_id"],
+    search: &["t.object_name", "t.user_name", "t.message", "t.request_id", "t.object_id::text"],
+    action: "",
     org: "t.org_id",
     owner: "t.user_id",
 };

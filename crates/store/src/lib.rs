@@ -8,6 +8,7 @@ mod event;
 mod handle;
 mod idp;
 mod list;
+mod living;
 mod org;
 mod overview;
 mod quota;

@@ -1,7 +1,7 @@
 //! Keyset pages. The shape of a list's SQL is put together here from constants; what people type is always bound.
 use crate::{Store, constraint::mapped};
 use model::{
-    Result,
+    Action, Result,
     decide::Scope,
     list::{COUNT_TO, Cursor, ListQuery, Page, Total},
 };
@@ -19,6 +19,8 @@ pub(crate) struct ListSql {
     pub sorts: &'static [Sort],
     /// Expressions that search looks into.
     pub search: &'static [&'static str],
+    /// The column with an action's key, found by the words people read for it; empty without one.
+    pub action: &'static str,
     /// The columns of organization and owner, for the scope.
     pub org: &'static str,
     pub owner: &'static str,
@@ -164,14 +166,49 @@ fn conditions(b: &mut Build<'_>, sql: &ListSql, scope: Scope, q: &ListQuery, fil
     b.push(format_args!(" where {}", sql.living));
     sql.within(b, scope);
     if !q.search.is_empty() {
-        let pattern = format!("%{}%", q.search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
+        let text = bare_id(&q.search);
+        let pattern = format!("%{}%", text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_"));
         b.push(" and (");
         for (i, expr) in sql.search.iter().enumerate() {
             b.push(format_args!("{}{expr} ilike ", if i > 0 { " or " } else { "" })).push_bind(pattern.clone());
+        }
+        if !sql.action.is_empty() {
+            b.push(format_args!(" or {} = any(", sql.action)).push_bind(actions_called(text)).push(")");
         }
         b.push(")");
     }
     for (key, value) in &q.filters {
         filter(b, key, value);
+    }
+}
+
+/// Ids are shown and copied as URNs, and stored bare.
+fn bare_id(text: &str) -> &str {
+    match text.strip_prefix("urn:vcloud:").and_then(|rest| rest.split_once(':')) {
+        Some((_, id)) => id,
+        None => text,
+    }
+}
+
+/// The keys of actions by the words that people read: "created vdc", "sign in", or the key itself.
+fn actions_called(text: &str) -> Vec<&'static str> {
+    let text = text.to_lowercase();
+    let called = |words: &str| words.to_lowercase().contains(&text);
+    let found = Action::ALL.iter().filter(|a| called(a.past()) || called(a.phrase()) || called(a.key()));
+    found.map(|a| a.key()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_found_by_what_people_read() {
+        assert_eq!(actions_called("Created VDC"), ["vdc.create"]);
+        assert_eq!(actions_called("vdc.ed"), ["vdc.edit"]);
+        assert!(actions_called("sign").contains(&"session.sign_in"));
+        assert!(actions_called("acme").is_empty());
+        assert_eq!(bare_id("urn:vcloud:vdc:0192"), "0192");
+        assert_eq!(bare_id("urn:x"), "urn:x");
     }
 }

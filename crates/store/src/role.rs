@@ -23,6 +23,7 @@ const SQL: ListSql = ListSql {
     living: "t.deleted_at is null",
     sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.description"],
+    action: "",
     // predefined roles belong to every organization's list
     org: "t.org_id is null or t.org_id",
     owner: "t.id",

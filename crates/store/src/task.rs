@@ -20,7 +20,8 @@ const SQL: ListSql = ListSql {
     count_from: "tasks t",
     living: "true",
     sorts: &[sort("started", "t.started_at", "timestamptz")],
-    search: &["t.object_name", "t.user_name", "t.operation", "t.message"],
+    search: &["t.object_name", "t.user_name", "t.message", "t.request_id", "t.id::text", "t.object_id::text"],
+    action: "t.operation",
     org: "t.org_id",
     owner: "t.user_id",
 };

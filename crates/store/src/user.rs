@@ -29,6 +29,7 @@ const SQL: ListSql = ListSql {
         sort("seen", "coalesce(t.last_sign_in_at, '-infinity')", "timestamptz"),
     ],
     search: &["t.name", "t.full_name", "t.email", "r.name"],
+    action: "",
     org: "t.org_id",
     owner: "t.id",
 };

@@ -24,6 +24,7 @@ const SQL: ListSql = ListSql {
     living: "t.deleted_at is null",
     sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.description", "o.name"],
+    action: "",
     org: "t.org_id",
     owner: "t.id",
 };

@@ -151,7 +151,8 @@ pub(super) fn numbered_org(context: &Context<'_>, number: u32, tables: &mut Tabl
         let at = if turn < 3 { born + step * turn } else { born + step * (f64::from(turn) + late) };
         let who = if turn == 0 { &operator } else { &admin };
         let fails = turn > 3 && mixed(number, turn) % 29 == 0;
-        let deed = deed(turn, at, fails, &mut org, &mut vdcs);
+        // after the first three each organization is at another point of the round
+        let deed = deed(if turn < 3 { turn } else { turn + number % 5 }, at, fails, &mut org, &mut vdcs);
         record(&Happening { org: org.id, number, turn, at, who, deed, fails }, tables);
     }
     org_row(&org, born, &mut tables.orgs);
@@ -160,7 +161,7 @@ pub(super) fn numbered_org(context: &Context<'_>, number: u32, tables: &mut Tabl
     }
 }
 
-/// What happens at this turn. What fails changes nothing.
+/// What happens: at first things are made, then changed, round and round. What fails changes nothing.
 fn deed(turn: u32, at: OffsetDateTime, fails: bool, org: &mut Thing<OrgSpec>, vdcs: &mut [Thing<VdcSpec>; 2]) -> Deed {
     let [prod, dev] = vdcs;
     match turn {
