@@ -289,7 +289,6 @@ fn read_leases(values: &Values, problems: &mut Problems) -> Leases {
 async fn create(visit: Visit, values: Values) -> Result<Done> {
     let mut problems = Problems::default();
     let spec = read_spec(&values, &mut problems);
-    with_problems(problems, spec.clone().check())?;
     let admin = NewUser {
         spec: UserSpec {
             name: values.text("admin_name"),
@@ -300,7 +299,8 @@ async fn create(visit: Visit, values: Values) -> Result<Done> {
         },
         password: Password::new(values.get("admin_password")),
     };
-    let made = org::create(visit.domain(), &visit.actor, NewOrg { spec, admin: Some(admin) }).await?;
+    let new = with_problems(problems, NewOrg { spec, admin: Some(admin) }.check())?;
+    let made = org::create(visit.domain(), &visit.actor, new).await?;
     Ok(Done::new(href(made.id, ""), format!("{} is made. {} can sign in.", made.name, values.get("admin_name"))))
 }
 

@@ -1,5 +1,5 @@
 //! Organizations. The provider makes them; the provider's own is protected.
-use crate::{Domain, user};
+use crate::Domain;
 use model::{
     Action, Actor, Error, Kind, OrgId, Result, UserId, can, conflict,
     decide::{Resource, Scope, authorize},
@@ -23,23 +23,7 @@ pub async fn get(d: &Domain, actor: &Actor, id: OrgId) -> Result<Org> {
 pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
     d.attempt(actor, Action::OrgCreate, async {
         authorize(actor, Action::OrgCreate, Resource::Installation)?;
-        let spec = new.spec.check();
-        let admin = match new.admin {
-            Some(mut admin) => {
-                admin.spec.role = Predefined::OrganizationAdministrator.id();
-                Some(admin.check().map_err(|e| user::with_prefix(e, user::ADMIN_FIELDS)))
-            }
-            None => None,
-        };
-        // what is wrong with either is said at once
-        let (spec, admin) = match (spec, admin.transpose()) {
-            (Ok(s), Ok(a)) => (s, a),
-            (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {
-                a.extend(b);
-                return Err(Error::Invalid(a));
-            }
-            (Err(e), _) | (_, Err(e)) => return Err(e),
-        };
+        let NewOrg { spec, admin } = new.check()?;
         let hash = match &admin {
             Some(a) => Some(d.hasher.hash(&a.password).await?),
             None => None,
@@ -50,7 +34,7 @@ pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
         if let (Some(a), Some(hash)) = (&admin, &hash) {
             let user = UserId(Uuid::now_v7());
             let role = Predefined::OrganizationAdministrator.name();
-            tx.user_insert(user, id, &a.spec, hash).await.map_err(|e| user::with_prefix(e, user::ADMIN_FIELDS))?;
+            tx.user_insert(user, id, &a.spec, hash).await.map_err(|e| e.rename(NewOrg::admin_field))?;
             tx.record(Record::new(Action::UserCreate, id, user, &a.spec.name).after(&(&a.spec, role))).await?;
         }
         tx.commit(Record::new(Action::OrgCreate, id, id, &spec.name).after(&spec).with_task()).await?;

@@ -1,7 +1,7 @@
 //! Users of an organization.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, FieldError, Kind, OrgId, Result, RoleId, UserId, can, conflict,
+    Action, Actor, Error, Kind, OrgId, Result, RoleId, UserId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     name,
@@ -159,11 +159,15 @@ async fn outrank(tx: &mut Write<'_>, actor: &Actor, user: &User) -> Result<()> {
 
 /// The last enabled administrator of an organization stays.
 async fn keep_an_administrator(tx: &mut Write<'_>, user: &User) -> Result<()> {
-    let administrator = matches!(
-        Predefined::of(user.role),
-        Some(Predefined::SystemAdministrator | Predefined::OrganizationAdministrator)
-    );
-    if !administrator || !user.enabled || tx.other_administrators(user.org, user.id).await? > 0 {
+    // an organization's administrator can't do everything that the provider's can
+    let as_able: &[Predefined] = match Predefined::of(user.role) {
+        Some(Predefined::SystemAdministrator) => &[Predefined::SystemAdministrator],
+        Some(Predefined::OrganizationAdministrator) => {
+            &[Predefined::OrganizationAdministrator, Predefined::SystemAdministrator]
+        }
+        _ => return Ok(()),
+    };
+    if !user.enabled || tx.other_administrators(user.org, user.id, as_able).await? > 0 {
         return Ok(());
     }
     Err(Error::NotNow(format!(
@@ -174,24 +178,4 @@ async fn keep_an_administrator(tx: &mut Write<'_>, user: &User) -> Result<()> {
 
 pub(crate) fn check_password(password: &Password, user_name: &str) -> Result<()> {
     name::check_password(password.expose(), user_name).map(|_| ()).map_err(|m| Error::field("password", m))
-}
-
-/// The names that the first administrator's fields have in an organization's form.
-pub(crate) const ADMIN_FIELDS: &[(&str, &str)] = &[
-    ("name", "admin_name"),
-    ("full_name", "admin_full_name"),
-    ("email", "admin_email"),
-    ("password", "admin_password"),
-];
-
-pub(crate) fn with_prefix(e: Error, names: &'static [(&'static str, &'static str)]) -> Error {
-    let renamed = |f: FieldError| FieldError {
-        field: names.iter().find(|(from, _)| *from == f.field).map_or(f.field, |(_, to)| to),
-        message: f.message,
-    };
-    match e {
-        Error::Invalid(list) => Error::Invalid(list.into_iter().map(renamed).collect()),
-        Error::Taken(f) => Error::Taken(renamed(f)),
-        e => e,
-    }
 }

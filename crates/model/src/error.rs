@@ -66,6 +66,16 @@ impl Error {
         Error::Invalid(vec![FieldError { field, message: message.into() }])
     }
 
+    /// The same about fields of other names, as where a form is part of a larger one.
+    pub fn rename(self, name: fn(&'static str) -> &'static str) -> Error {
+        let renamed = |e: FieldError| FieldError { field: name(e.field), ..e };
+        match self {
+            Error::Invalid(list) => Error::Invalid(list.into_iter().map(renamed).collect()),
+            Error::Taken(one) => Error::Taken(renamed(one)),
+            e => e,
+        }
+    }
+
     /// The errors to show beside fields.
     pub fn fields(&self) -> &[FieldError] {
         match self {

@@ -1,7 +1,8 @@
 //! Organizations: the tenants, and the provider's own.
 use crate::{
-    OrgId, Problems, Result, name,
+    Error, OrgId, Problems, Result, name,
     quota::{Amount, Limits},
+    role::Predefined,
     user::NewUser,
 };
 use serde::{Deserialize, Serialize};
@@ -99,4 +100,33 @@ impl From<&Org> for OrgSpec {
 pub struct NewOrg {
     pub spec: OrgSpec,
     pub admin: Option<NewUser>,
+}
+
+impl NewOrg {
+    /// Everything that is wrong with either, at once.
+    pub fn check(self) -> Result<NewOrg> {
+        let admin = self.admin.map(|mut admin| {
+            admin.spec.role = Predefined::OrganizationAdministrator.id();
+            admin.check().map_err(|e| e.rename(NewOrg::admin_field))
+        });
+        match (self.spec.check(), admin.transpose()) {
+            (Ok(spec), Ok(admin)) => Ok(NewOrg { spec, admin }),
+            (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {
+                a.extend(b);
+                Err(Error::Invalid(a))
+            }
+            (Err(e), _) | (_, Err(e)) => Err(e),
+        }
+    }
+
+    /// What the administrator's fields are called in the organization's form.
+    pub fn admin_field(field: &'static str) -> &'static str {
+        match field {
+            "name" => "admin_name",
+            "full_name" => "admin_full_name",
+            "email" => "admin_email",
+            "password" => "admin_password",
+            other => other,
+        }
+    }
 }

@@ -94,15 +94,12 @@ enum Which<'a> {
     Name(&'a str),
 }
 
-async fn find(db: impl PgExecutor<'_>, which: Which<'_>, lock: bool) -> Result<Option<Org>> {
+async fn find(db: impl PgExecutor<'_>, which: Which<'_>) -> Result<Option<Org>> {
     let mut b = SQL.one();
     match which {
         Which::Id(id) => b.push("t.id = ").push_bind(id.0),
         Which::Name(name) => b.push("lower(t.name) = lower(").push_bind(name.to_owned()).push(")"),
     };
-    if lock {
-        b.push(" for update of t");
-    }
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
@@ -112,11 +109,11 @@ fn resource(org: &Org) -> Resource {
 
 impl Store {
     pub async fn org(&self, actor: &Actor, action: Action, id: OrgId) -> Result<Authorized<Org>> {
-        Authorized::check(actor, action, find(&self.pool, Which::Id(id), false).await?, resource)
+        Authorized::check(actor, action, find(&self.pool, Which::Id(id)).await?, resource)
     }
 
     pub async fn org_by_name(&self, actor: &Actor, action: Action, name: &str) -> Result<Authorized<Org>> {
-        Authorized::check(actor, action, find(&self.pool, Which::Name(name), false).await?, resource)
+        Authorized::check(actor, action, find(&self.pool, Which::Name(name)).await?, resource)
     }
 
     pub async fn orgs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Org>> {
@@ -195,13 +192,17 @@ impl Store {
 impl Write<'_> {
     /// Looks an organization up and holds it until the transaction ends.
     pub async fn org(&mut self, action: Action, id: OrgId) -> Result<Authorized<Org>> {
-        let found = find(&mut *self.tx, Which::Id(id), true).await?;
-        Authorized::check(self.actor, action, found, resource)
+        // before it is read: a query that waits for the lock would still count VDCs as they were when it began
+        sqlx::query!("select 1 as one from organizations where id = $1 for update", id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        self.org_seen(action, id).await
     }
 
     /// Looks an organization up without holding it.
     pub async fn org_seen(&mut self, action: Action, id: OrgId) -> Result<Authorized<Org>> {
-        let found = find(&mut *self.tx, Which::Id(id), false).await?;
+        let found = find(&mut *self.tx, Which::Id(id)).await?;
         Authorized::check(self.actor, action, found, resource)
     }
 

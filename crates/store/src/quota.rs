@@ -40,12 +40,13 @@ impl Write<'_> {
 
         let v = sqlx::query!(
             "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
-             from vdcs where id = $1 for update",
+             from vdcs where id = $1 and deleted_at is null for update",
             vdc.0
         )
-        .fetch_one(&mut *self.tx)
+        .fetch_optional(&mut *self.tx)
         .await
-        .map_err(mapped)?;
+        .map_err(mapped)?
+        .ok_or(Error::NotFound(Kind::Vdc))?;
         let limits =
             Limits { vms: v.vm_limit, cpus: v.cpu_limit, memory_mb: v.memory_limit_mb, storage_mb: v.storage_limit_mb };
         let used =

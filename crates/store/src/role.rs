@@ -193,7 +193,12 @@ async fn set_rights(db: &mut sqlx::PgConnection, role: RoleId, rights: Rights) -
 
 impl Write<'_> {
     pub async fn role(&mut self, action: Action, id: RoleId) -> Result<Authorized<Role>> {
-        let found = find(&mut *self.tx, id, " for update of t").await?;
+        // before it is read: a query that waits for the lock would still count users as they were when it began
+        sqlx::query!("select 1 as one from roles where id = $1 for update", id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let found = find(&mut *self.tx, id, "").await?;
         Authorized::check(self.actor, action, found, resource(self.actor))
     }
 

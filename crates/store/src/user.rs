@@ -282,19 +282,19 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Other enabled users who can run the organization, so that the last one is not lost. Two administrators who remove
-    /// each other at the same moment wait for one another here.
-    pub async fn other_administrators(&mut self, org: OrgId, but: UserId) -> Result<i64> {
+    /// Other enabled users who can run the organization with one of these roles, so that the last one is not lost. Two
+    /// administrators who remove each other at the same moment wait for one another here.
+    pub async fn other_administrators(&mut self, org: OrgId, but: UserId, roles: &[Predefined]) -> Result<i64> {
         sqlx::query!("select pg_advisory_xact_lock(hashtextextended($1, 7357002))", org.to_string())
             .execute(&mut *self.tx)
             .await
             .map_err(mapped)?;
-        let roles = [Predefined::SystemAdministrator.id().0, Predefined::OrganizationAdministrator.id().0];
+        let roles: Vec<Uuid> = roles.iter().map(|role| role.id().0).collect();
         sqlx::query_scalar!(
             r#"select count(*) as "n!" from users where org_id = $1 and id <> $2 and enabled and deleted_at is null and role_id = any($3)"#,
             org.0,
             but.0,
-            &roles[..]
+            &roles
         )
         .fetch_one(&mut *self.tx)
         .await

@@ -57,22 +57,27 @@ impl Answer {
         words(&self.body)
     }
 
-    /// What stands in a field of the page's form; None when there is no such field.
+    /// The page's own form as a browser would send it. The layout's forms, as for signing out, are others.
+    #[track_caller]
+    pub(crate) fn form(&self) -> Vec<(String, String)> {
+        let is_main =
+            |tag: &str| ["\"form\"", "\"confirm\""].iter().any(|class| tag.contains(&format!("class={class}")));
+        let forms = self.body.split("<form").skip(1);
+        let form = forms.into_iter().find(|rest| rest.split('>').next().is_some_and(is_main));
+        let form = form.and_then(|rest| rest.split("</form>").next());
+        fields(form.unwrap_or_else(|| panic!("{} has no form:\n{}", self.asked, self.text())))
+    }
+
+    /// What stands in a field; None when there is no such field.
     pub(crate) fn field(&self, name: &str) -> Option<String> {
-        let at = self.body.find(&format!(" name=\"{name}\""))?;
-        let start = self.body[..at].rfind('<')?;
-        let tag = &self.body[start..start + self.body[start..].find('>')?];
-        let inside = &self.body[start + tag.len() + 1..];
-        if tag.starts_with("<textarea") {
-            return Some(decoded(&inside[..inside.find("</textarea>")?]).trim().to_owned());
-        }
-        if tag.starts_with("<select") {
-            let options = &inside[..inside.find("</select>")?];
-            let chosen =
-                options.split("<option").find(|o| o.split('>').next().is_some_and(|t| t.contains(" selected")));
-            return Some(chosen.and_then(|o| attribute(o, "value")).unwrap_or_default());
-        }
-        Some(attribute(tag, "value").unwrap_or_default())
+        fields(&self.body).into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The values that a field of choices offers.
+    pub(crate) fn choices(&self, name: &str) -> Vec<String> {
+        let Some(at) = self.body.find(&format!(" name=\"{name}\"")) else { return vec![] };
+        let options = self.body[at..].split("</select>").next().unwrap_or_default();
+        options.split("<option").skip(1).filter_map(|o| attribute(o.split('>').next()?, "value")).collect()
     }
 
     /// What is said beside a field.
@@ -104,6 +109,36 @@ impl Answer {
             None => body,
         }
     }
+}
+
+/// Names and values as a browser sends them: boxes only where they are ticked.
+fn fields(html: &str) -> Vec<(String, String)> {
+    let mut found = vec![];
+    for rest in html.split('<').skip(1) {
+        let Some((tag, inside)) = rest.split_once('>') else { continue };
+        let Some(name) = attribute(tag, "name") else { continue };
+        let after = &html[rest.as_ptr() as usize - html.as_ptr() as usize..];
+        let value = match tag.split_whitespace().next() {
+            Some("input") if tag.contains("type=\"radio\"") || tag.contains("type=\"checkbox\"") => {
+                if !tag.contains(" checked") {
+                    continue;
+                }
+                attribute(tag, "value").unwrap_or_else(|| "on".into())
+            }
+            Some("input") => attribute(tag, "value").unwrap_or_default(),
+            Some("textarea") => decoded(inside).trim().to_owned(),
+            Some("select") => {
+                let options = after.split("</select>").next().unwrap_or_default();
+                let mut tags = options.split("<option").skip(1).filter_map(|o| o.split('>').next());
+                let first = tags.clone().next();
+                let chosen = tags.find(|tag| tag.contains(" selected")).or(first);
+                chosen.and_then(|tag| attribute(tag, "value")).unwrap_or_default()
+            }
+            _ => continue,
+        };
+        found.push((name, value));
+    }
+    found
 }
 
 fn words(html: &str) -> String {

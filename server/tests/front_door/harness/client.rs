@@ -62,6 +62,27 @@ impl Client {
         self.post_raw(path, serde_urlencoded::to_string(form).unwrap()).await
     }
 
+    /// Opens a page, fills fields of its form in and sends it. A field that is not there yet is added.
+    pub(crate) async fn fill(&self, path: &str, typed: &[(&str, &str)]) -> Answer {
+        let page = self.get(path).await.must(200);
+        self.fill_page(&page, path, typed).await
+    }
+
+    /// The same with a page that was opened before.
+    pub(crate) async fn fill_page(&self, page: &Answer, path: &str, typed: &[(&str, &str)]) -> Answer {
+        let mut form = page.form();
+        form.retain(|(name, _)| !typed.iter().any(|(typed, _)| typed == name));
+        form.extend(typed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        self.post(path, &form).await
+    }
+
+    /// Follows a redirect, as browsers do.
+    pub(crate) async fn follow(&self, answer: Answer) -> Answer {
+        let to = answer.must(303).location().to_owned();
+        self.get(&to).await.must(200)
+    }
+
     /// A form whose body is put together by the test.
     pub(crate) async fn post_raw(&self, path: &str, body: impl Into<Body>) -> Answer {
         let request = self

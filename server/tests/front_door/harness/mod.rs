@@ -14,5 +14,5 @@ mod database;
 mod postgres;
 
 pub(crate) use answer::Answer;
-pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp};
+pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp, TestOrg};
 pub(crate) use client::Client;
