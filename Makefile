@@ -11,6 +11,8 @@ xtask := $(target)/debug/xtask
 
 # Passed on to `ssvirt demo`: make demo DEMO_ARGS='--http 0.0.0.0:8080'
 DEMO_ARGS ?=
+# How many times the demo's data to measure with.
+BENCH_SCALE ?= 100
 # The name of the container image that `make container-build` makes.
 IMAGE ?= ssvirt
 # Passed on to helm by `make deploy`.
@@ -87,6 +89,11 @@ sqlx: ## Describe all checked queries anew in .sqlx, after a change to SQL or mi
 	@cargo build -q -p xtask
 	@$(xtask) sqlx
 generate: sqlx ## The same as sqlx: the only code that is generated
+
+.PHONY: bench
+bench: release ## Measure the release: bytes, times, queries, memory (BENCH_SCALE multiplies the data)
+	@scripts/setup.sh demo
+	@node bench/run.mjs $(target)/release/ssvirt $(BENCH_SCALE)
 
 .PHONY: hooks
 hooks: ## Let git check format and lints before every commit
