@@ -11,8 +11,6 @@ xtask := $(target)/debug/xtask
 
 # Passed on to `ssvirt demo`: make demo DEMO_ARGS='--http 0.0.0.0:8080'
 DEMO_ARGS ?=
-# How many times the demo's data to measure with.
-BENCH_SCALE ?= 100
 # The name of the container image that `make container-build` makes.
 IMAGE ?= ssvirt
 # Passed on to helm by `make deploy`.
@@ -76,12 +74,11 @@ integration-test: ## Run the cargo tests alone, with a PostgreSQL of their own
 	@$(xtask) with-postgres -- cargo test --workspace
 
 .PHONY: bench
-bench: ## Measure what pages cost, as ratios, on a release build
+bench: release ## Measure a release: what pages cost, as ratios; its start, its memory, the bytes of its first page
 	@scripts/setup.sh demo
-	@cargo build -q -p xtask
-	@$(xtask) site --release
 	@mkdir -p bench/results
 	@RUSTFLAGS= $(xtask) with-postgres -- cargo bench -p server --bench pages | tee bench/results/pages.txt
+	@node bench/release.mjs $(target)/release/ssvirt | tee bench/results/release.txt
 
 .PHONY: sqlx generate
 sqlx: ## Describe all checked queries anew in .sqlx, after a change to SQL or migrations
@@ -89,11 +86,6 @@ sqlx: ## Describe all checked queries anew in .sqlx, after a change to SQL or mi
 	@cargo build -q -p xtask
 	@$(xtask) sqlx
 generate: sqlx ## The same as sqlx: the only code that is generated
-
-.PHONY: bench
-bench: release ## Measure the release: bytes, times, queries, memory (BENCH_SCALE multiplies the data)
-	@scripts/setup.sh demo
-	@node bench/run.mjs $(target)/release/ssvirt $(BENCH_SCALE)
 
 .PHONY: hooks
 hooks: ## Let git check format and lints before every commit
