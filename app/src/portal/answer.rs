@@ -11,7 +11,7 @@ use model::Error;
 /// The one table from errors to HTTP, for all pages.
 pub fn status(e: &Error) -> StatusCode {
     match e {
-        Error::SignInNeeded | Error::BadCredentials => StatusCode::UNAUTHORIZED,
+        Error::SignInNeeded | Error::BadCredentials | Error::SignInRefused(_) => StatusCode::UNAUTHORIZED,
         Error::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::NotFound(_) => StatusCode::NOT_FOUND,
         Error::Forbidden { .. } => StatusCode::FORBIDDEN,

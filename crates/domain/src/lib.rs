@@ -2,6 +2,7 @@
 pub mod audit;
 pub mod bootstrap;
 pub mod event;
+pub mod idp;
 pub mod org;
 pub mod overview;
 mod password;

@@ -101,6 +101,7 @@ actions! {
     SessionEnd "session.end" Session none Oneself changes "end your other sessions" "Ended other sessions of",
     SignIn "session.sign_in" Session none Oneself changes "sign in" "Signed in",
     SignOut "session.sign_out" Session none Oneself changes "sign out" "Signed out",
+    IdpView "idp.view" Org OrgEditOAuth Org reads "see the identity provider" "Looked at the identity provider of",
     IdpSet "idp.set" Org OrgEditOAuth Org changes "set the identity provider" "Set the identity provider of",
     IdpRemove "idp.remove" Org OrgEditOAuth Org changes "remove the identity provider" "Removed the identity provider of",
 }

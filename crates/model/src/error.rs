@@ -12,6 +12,8 @@ pub enum Error {
     SignInNeeded,
     /// Sign-in failed; which part was wrong is not said.
     BadCredentials,
+    /// The identity provider's word was not enough to sign in; the text says why and what to do.
+    SignInRefused(String),
     /// Too many failed tries, or too much at once: come back after so many seconds.
     TooMany { message: String, retry_after_s: u64 },
     /// Missing, deleted or another organization's: one answer for all three.
@@ -114,7 +116,11 @@ impl fmt::Display for Error {
             Error::Conflict(c) => {
                 write!(f, "{} changed {} while you edited it. Nothing was saved yet.", c.changed_by, c.name)
             }
-            Error::NotNow(m) | Error::OverQuota(m) | Error::BadRequest(m) | Error::Unavailable(m) => f.write_str(m),
+            Error::SignInRefused(m)
+            | Error::NotNow(m)
+            | Error::OverQuota(m)
+            | Error::BadRequest(m)
+            | Error::Unavailable(m) => f.write_str(m),
             Error::Internal(_) => f.write_str("Something went wrong on our side. It was logged; nothing was changed."),
         }
     }

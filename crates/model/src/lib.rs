@@ -8,6 +8,7 @@ mod error;
 pub mod event;
 mod fields;
 mod id;
+pub mod idp;
 pub mod list;
 pub mod name;
 pub mod org;

@@ -1,6 +1,7 @@
 //! Identity providers: the provider's own and one an organization.
 use crate::{Authorized, Store, Write, constraint::mapped};
 use model::{OrgId, Result, RoleId, org::Org};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 pub struct IdentityProvider {
@@ -20,37 +21,44 @@ pub struct IdentityProvider {
     pub version: i64,
 }
 
+async fn find(db: &mut PgConnection, id: Option<OrgId>, name: Option<&str>) -> Result<Option<IdentityProvider>> {
+    let found = sqlx::query!(
+        "select p.*, o.name as org_name, o.is_provider from identity_providers p join organizations o on o.id = p.org_id
+         where o.deleted_at is null and (p.org_id = $1 or (lower(o.name) = lower($2) and o.enabled))",
+        id.map(|id| id.0),
+        name
+    )
+    .fetch_optional(&mut *db)
+    .await
+    .map_err(mapped)?;
+    let Some(p) = found else { return Ok(None) };
+    let groups = sqlx::query!(
+        "select group_name, role_id from identity_provider_groups where org_id = $1 order by group_name",
+        p.org_id
+    )
+    .fetch_all(&mut *db)
+    .await
+    .map_err(mapped)?;
+    Ok(Some(IdentityProvider {
+        org: OrgId(p.org_id),
+        org_name: p.org_name,
+        org_is_provider: p.is_provider,
+        issuer: p.issuer,
+        client_id: p.client_id,
+        client_secret: p.client_secret,
+        groups_claim: p.groups_claim,
+        scopes: p.scopes,
+        default_role: p.default_role.map(RoleId),
+        groups: groups.into_iter().map(|g| (g.group_name, RoleId(g.role_id))).collect(),
+        version: p.version,
+    }))
+}
+
 impl Store {
+    /// The identity provider that somebody who wants to sign in is sent to: of an enabled organization only.
     pub async fn identity_provider(&self, org_name: &str) -> Result<Option<IdentityProvider>> {
-        let found = sqlx::query!(
-            "select p.*, o.name as org_name, o.is_provider from identity_providers p join organizations o on o.id = p.org_id
-             where lower(o.name) = lower($1) and o.deleted_at is null and o.enabled",
-            org_name
-        )
-        .fetch_optional(&self.pool)
-        .await
-        .map_err(mapped)?;
-        let Some(p) = found else { return Ok(None) };
-        let groups = sqlx::query!(
-            "select group_name, role_id from identity_provider_groups where org_id = $1 order by group_name",
-            p.org_id
-        )
-        .fetch_all(&self.pool)
-        .await
-        .map_err(mapped)?;
-        Ok(Some(IdentityProvider {
-            org: OrgId(p.org_id),
-            org_name: p.org_name,
-            org_is_provider: p.is_provider,
-            issuer: p.issuer,
-            client_id: p.client_id,
-            client_secret: p.client_secret,
-            groups_claim: p.groups_claim,
-            scopes: p.scopes,
-            default_role: p.default_role.map(RoleId),
-            groups: groups.into_iter().map(|g| (g.group_name, RoleId(g.role_id))).collect(),
-            version: p.version,
-        }))
+        let mut db = self.pool.acquire().await.map_err(mapped)?;
+        find(&mut db, None, Some(org_name)).await
     }
 
     /// Does any organization have one? The sign-in page must not say which.
@@ -63,6 +71,10 @@ impl Store {
 }
 
 impl Write<'_> {
+    pub async fn identity_provider(&mut self, org: &Authorized<Org>) -> Result<Option<IdentityProvider>> {
+        find(&mut self.tx, Some(org.id), None).await
+    }
+
     pub async fn identity_provider_set(&mut self, org: &Authorized<Org>, p: &IdentityProvider) -> Result<()> {
         sqlx::query!(
             "insert into identity_providers (org_id, issuer, client_id, client_secret, groups_claim, scopes, default_role)
@@ -104,5 +116,17 @@ impl Write<'_> {
             .await
             .map_err(mapped)?;
         Ok(done.rows_affected() > 0)
+    }
+
+    /// Ends the sessions that the identity provider's word began: what it was worth has changed.
+    pub async fn identity_provider_end_sessions(&mut self, org: &Authorized<Org>) -> Result<()> {
+        sqlx::query!(
+            "delete from sessions where user_id in (select id from users where org_id = $1 and issuer is not null)",
+            org.id.0
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 }

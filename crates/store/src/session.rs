@@ -70,6 +70,29 @@ impl Store {
         Ok(())
     }
 
+    /// Takes one value out of an object in a session's data: of several who ask at once, one gets it.
+    pub async fn session_take(
+        &self,
+        id_hash: &[u8],
+        object: &str,
+        key: &str,
+        now: OffsetDateTime,
+    ) -> Result<Option<Value>> {
+        sqlx::query_scalar!(
+            r#"update sessions s set data = s.data #- array[$2, $3]
+               from (select id_hash, data #> array[$2, $3] as value from sessions where id_hash = $1 and expires_at > $4 for update) old
+               where s.id_hash = old.id_hash and old.value is not null
+               returning old.value as "value!""#,
+            id_hash,
+            object,
+            key,
+            now
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)
+    }
+
     pub async fn session_delete(&self, id_hash: &[u8]) -> Result<()> {
         sqlx::query!("delete from sessions where id_hash = $1", id_hash).execute(&self.pool).await.map_err(mapped)?;
         Ok(())

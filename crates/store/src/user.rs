@@ -329,6 +329,17 @@ impl Write<'_> {
         Ok(())
     }
 
+    pub async fn user_name_taken(&mut self, org: OrgId, name: &str) -> Result<bool> {
+        sqlx::query_scalar!(
+            r#"select exists (select 1 from users where org_id = $1 and lower(name) = lower($2) and deleted_at is null) as "taken!""#,
+            org.0,
+            name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
     pub async fn user_by_identity(&mut self, org: OrgId, issuer: &str, subject: &str) -> Result<Option<User>> {
         let mut b = SQL.one();
         b.push("t.org_id = ").push_bind(org.0);
