@@ -10,6 +10,7 @@ pub mod health;
 mod housekeeping;
 pub mod listen;
 pub mod metrics;
+pub mod oidc;
 pub mod settings;
 pub mod shutdown;
 pub mod site;
@@ -36,12 +37,14 @@ pub struct AppState {
     pub shutdown: Shutdown,
     /// Whether https answers tell browsers to use nothing else. Not in the demo: it serves http under the same name.
     pub hsts: bool,
+    pub sso: Arc<oidc::Sso>,
     started: Arc<AtomicBool>,
 }
 
 impl AppState {
     pub fn new(settings: Settings, domain: Domain, shutdown: Shutdown, hsts: bool) -> AppState {
-        AppState { settings: Arc::new(settings), domain, shutdown, hsts, started: Arc::default() }
+        let sso = Arc::new(oidc::Sso::new(oidc::sealer(&settings.auth)));
+        AppState { settings: Arc::new(settings), domain, shutdown, hsts, sso, started: Arc::default() }
     }
 
     /// The database is migrated and whatever else the start had to do is done.
@@ -56,8 +59,8 @@ impl AppState {
 
 /// Everything that can be asked of the server, without a socket.
 pub fn router(state: AppState) -> Router {
-    let (portal, _) = app::pages::routes(portal(&state));
-    let guarded = portal
+    let guarded = portal_router(&state)
+        .0
         .fallback(async || Problem::not_found().into_response())
         .method_not_allowed_fallback(async || Problem::method_not_allowed().into_response())
         .layer(from_fn_with_state(state.clone(), auth::attach));
@@ -74,7 +77,15 @@ pub fn router(state: AppState) -> Router {
 
 /// Every address of the portal, for tests that walk through all of them.
 pub fn portal_routes(state: &AppState) -> Vec<RouteInfo> {
-    app::pages::routes(portal(state)).1
+    portal_router(state).1
+}
+
+/// The pages, and the way to an identity provider and back.
+fn portal_router(state: &AppState) -> (Router, Vec<RouteInfo>) {
+    let (pages, mut list) = app::pages::routes(portal(state));
+    let (sso, more) = oidc::routes(state, portal(state)).into_router();
+    list.extend(more);
+    (pages.merge(sso), list)
 }
 
 fn portal(state: &AppState) -> Portal {

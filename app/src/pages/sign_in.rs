@@ -2,7 +2,7 @@
 use crate::{
     parts::Query,
     portal::{Ask, Place, Portal, Routes, Values, respond_public},
-    shell::Door,
+    shell::{Bare, Door},
 };
 use axum::{
     body::Body,
@@ -12,9 +12,20 @@ use axum::{
 };
 use domain::session::{self, SignedIn};
 use leptos::prelude::*;
-use leptos_meta::Title;
+use leptos_meta::{Meta, Title};
 use model::{Error, Result, RoleId, user::Password};
+use serde::Serialize;
+use time::Duration;
 use tower_sessions::{Expiry, Session};
+
+/// Where single sign-on begins: `?org=…&next=…`.
+pub const SSO_PATH: &str = "/sign-in/sso";
+/// How long somebody may take at the identity provider.
+pub const SSO_TIME: Duration = Duration::minutes(10);
+/// The session's key for a form that waits for the sign-in.
+const INTERRUPTED: &str = "interrupted";
+/// Far longer than any form of ours; what is kept for a stranger has an end.
+const LONGEST_FORM: usize = 64 << 10;
 
 pub fn routes(r: Routes) -> Routes {
     let (show, enter, leave) = (r.portal(), r.portal(), r.portal());
@@ -27,7 +38,7 @@ async fn show_door(portal: Portal, req: Request<Body>) -> Response {
     let (mut parts, _) = req.into_parts();
     let ask = Ask::read(portal, &mut parts).await;
     if ask.visitor.actor.is_some() {
-        return go(&after(&ask, ask.query("next")));
+        return already_in(&ask);
     }
     respond_public(ask, parts, None, door).await
 }
@@ -61,8 +72,7 @@ async fn sign_in(portal: Portal, req: Request<Body>) -> Response {
         Err(e) => return respond_public(ask, parts, None, move |_| std::future::ready(Err(e.clone()))).await,
     };
     if values.get("with") == "sso" {
-        let carried = ["org", "next"].map(|n| (n.to_owned(), values.text(n)));
-        return go(&Query::new("/sign-in/sso", carried).href());
+        return leave_for_sso(ask, parts, values).await;
     }
     let password = Password::new(values.get("password"));
     let origin = ask.visitor.origin.clone();
@@ -72,15 +82,106 @@ async fn sign_in(portal: Portal, req: Request<Body>) -> Response {
         Err(e) => Err(e),
     };
     match result {
-        Ok(_) if own_path(values.get("resume_to")) => {
-            let (to, with) = (values.text("resume_to"), Values::read(values.get("resume_with").as_bytes()));
-            respond_public(ask, parts, None, move |_| std::future::ready(Ok(resume(&to, &with)))).await
-        }
-        Ok(who) => go(&next_or(values.get("next"), &home_of(&who))),
+        Ok(who) => go_on(ask, parts, &who, values.get("next"), Interrupted::read(&values)).await,
         Err(e) => {
             let state = crate::portal::FormState { values, error: Some(e) };
             respond_public(ask, parts, Some(state), door).await
         }
+    }
+}
+
+/// From the sign-in form to single sign-on. By a page that goes on by itself: a browser that follows our policy does not let
+/// an answer to a form lead to another site.
+async fn leave_for_sso(ask: Ask, parts: Parts, values: Values) -> Response {
+    if let Some(form) = Interrupted::read(&values).filter(|form| form.with.len() <= LONGEST_FORM)
+        && let Err(e) = keep_for_sso(&ask, INTERRUPTED, (form.to, form.with)).await
+    {
+        return refused(ask, parts, values.get("org"), values.get("next"), e).await;
+    }
+    let carried = ["org", "next"].map(|n| (n.to_owned(), values.text(n)));
+    let to = Query::new(SSO_PATH, carried).href();
+    let page = move |_| {
+        let (refresh, to) = (format!("0; url={to}"), to.clone());
+        let view = view! {
+            <Meta http_equiv="refresh" content=refresh />
+            <Bare title="Single sign-on">
+                <h1>"On to your identity provider"</h1>
+                <p>"You sign in there and come back."</p>
+                <a class="btn primary" href=to>
+                    "Go on"
+                </a>
+            </Bare>
+        };
+        std::future::ready(Ok(view.into_any()))
+    };
+    respond_public(ask, parts, None, page).await
+}
+
+/// Keeps something in the browser's session until it comes back from the identity provider. Nothing of a user who was here
+/// before goes along.
+pub async fn keep_for_sso(ask: &Ask, key: &str, value: impl Serialize) -> Result<()> {
+    let session = ask.session.as_ref().ok_or_else(|| Error::Internal("no session layer".into()))?;
+    let until = ask.portal.domain.now() + SSO_TIME;
+    let keep = async |s: &Session| {
+        if s.get_value("user").await?.is_some() {
+            s.clear().await;
+            s.cycle_id().await?;
+        }
+        s.insert(key, value).await?;
+        s.set_expiry(Some(Expiry::AtDateTime(until)));
+        s.save().await
+    };
+    keep(session).await.map_err(not_kept)
+}
+
+fn not_kept(e: tower_sessions::session::Error) -> Error {
+    Error::Unavailable(format!("The session could not be kept: {e}"))
+}
+
+/// For somebody whom the identity provider vouched for: a new session, and on to where they wanted to be.
+pub async fn enter(ask: Ask, parts: Parts, who: &SignedIn, roles: &[RoleId], next: &str) -> Response {
+    let interrupted = match &ask.session {
+        Some(session) => session.get::<(String, String)>(INTERRUPTED).await.ok().flatten(),
+        None => None,
+    };
+    let interrupted = interrupted.map(|(to, with)| Interrupted { to, with });
+    match begin(&ask, who, roles).await {
+        Ok(()) => go_on(ask, parts, who, next, interrupted).await,
+        Err(e) => refused(ask, parts, &who.org_name, next, e).await,
+    }
+}
+
+/// The sign-in page with what went wrong on the way to or from an identity provider.
+pub async fn refused(ask: Ask, parts: Parts, org: &str, next: &str, error: Error) -> Response {
+    let values = Values::from_pairs([("org", org.to_owned()), ("next", next.to_owned())]);
+    respond_public(ask, parts, Some(crate::portal::FormState { values, error: Some(error) }), door).await
+}
+
+/// Where somebody goes who is signed in already.
+pub fn already_in(ask: &Ask) -> Response {
+    go(&after(ask, ask.query("next")))
+}
+
+async fn go_on(ask: Ask, parts: Parts, who: &SignedIn, next: &str, interrupted: Option<Interrupted>) -> Response {
+    match interrupted {
+        Some(Interrupted { to, with }) => {
+            let with = Values::read(with.as_bytes());
+            respond_public(ask, parts, None, move |_| std::future::ready(Ok(resume(&to, &with)))).await
+        }
+        None => go(&next_or(next, &home_of(who))),
+    }
+}
+
+/// A form that was sent after the session had ended.
+struct Interrupted {
+    to: String,
+    with: String,
+}
+
+impl Interrupted {
+    fn read(values: &Values) -> Option<Interrupted> {
+        let (to, with) = (values.text("resume_to"), values.text("resume_with"));
+        own_path(&to).then_some(Interrupted { to, with })
     }
 }
 
@@ -99,9 +200,7 @@ pub async fn begin(ask: &Ask, who: &SignedIn, roles: &[RoleId]) -> Result<()> {
         s.set_expiry(Some(Expiry::AtDateTime(domain.now() + domain.sessions.absolute)));
         s.save().await
     };
-    write(session)
-        .await
-        .map_err(|e: tower_sessions::session::Error| Error::Unavailable(format!("The session could not be kept: {e}")))
+    write(session).await.map_err(not_kept)
 }
 
 async fn sign_out(portal: Portal, req: Request<Body>) -> Response {
@@ -170,7 +269,7 @@ fn next_or(next: &str, home: &str) -> String {
 }
 
 /// A path on this site, and nothing a browser could take for another one.
-pub(crate) fn own_path(path: &str) -> bool {
+pub fn own_path(path: &str) -> bool {
     path.starts_with('/')
         && !path.starts_with("//")
         && !path.contains('\\')

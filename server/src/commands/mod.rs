@@ -2,6 +2,7 @@
 
 mod check;
 mod demo;
+mod idp;
 mod migrate;
 mod serve;
 mod start;
@@ -26,6 +27,7 @@ enum Command {
     Migrate(migrate::Args),
     Check(check::Args),
     User(user::Args),
+    Idp(idp::Args),
 }
 
 /// The exit code for settings that cannot be used, the same as for a wrong command line.
@@ -39,6 +41,7 @@ pub fn run() -> ExitCode {
         Command::Migrate(args) => block_on(migrate::run(args)),
         Command::Check(args) => block_on(check::run(args)),
         Command::User(args) => block_on(user::run(args)),
+        Command::Idp(args) => block_on(idp::run(args)),
     };
     match result {
         Ok(code) => code,

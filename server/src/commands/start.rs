@@ -53,6 +53,7 @@ pub(super) async fn serve(
 
     let prepare = async {
         database::migrate(&domain.store).await?;
+        crate::oidc::apply(&domain, &state.settings).await?;
         once_ready(&domain).await?;
         state.mark_started();
         anyhow::Ok(())

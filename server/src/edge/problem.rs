@@ -94,7 +94,7 @@ impl From<model::Error> for Problem {
         let detail = error.to_string();
         match error {
             E::SignInNeeded => Problem::new(StatusCode::UNAUTHORIZED, "Sign in first", detail),
-            E::BadCredentials => Problem::new(StatusCode::UNAUTHORIZED, "Sign-in failed", detail),
+            E::BadCredentials | E::SignInRefused(_) => Problem::new(StatusCode::UNAUTHORIZED, "Sign-in failed", detail),
             E::TooMany { retry_after_s, .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many tries", detail)
                 .retry_after(u32::try_from(retry_after_s).unwrap_or(u32::MAX)),
             E::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "Not found", detail),

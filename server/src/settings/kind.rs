@@ -27,6 +27,9 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     LogLevel,
     MasterSecret,
+    Issuer,
+    ClientSecret,
+    GroupRoles,
 }
 
 #[derive(Debug, Clone)]
@@ -41,6 +44,8 @@ pub enum Value {
     Networks(Vec<IpNet>),
     Levels(Targets),
     Secret(Secret),
+    /// Groups and their roles.
+    Pairs(Vec<(String, String)>),
 }
 
 impl Kind {
@@ -71,12 +76,15 @@ impl Kind {
             },
             Kind::LogLevel => Value::Levels(crate::telemetry::levels(text)?),
             Kind::MasterSecret => Value::Secret(secret::master(text)?),
+            Kind::Issuer => Value::Text(model::idp::check_issuer(text).map_err(|m| format!("is `{text}`. {m}"))?),
+            Kind::ClientSecret => Value::Secret(Secret::new(text)),
+            Kind::GroupRoles => Value::Pairs(text.split(',').map(group_role).collect::<Result<_, _>>()?),
         })
     }
 
     /// Whether the value itself must never be shown.
     pub fn is_secret(&self) -> bool {
-        matches!(self, Kind::MasterSecret | Kind::DatabaseUrl)
+        matches!(self, Kind::MasterSecret | Kind::DatabaseUrl | Kind::ClientSecret)
     }
 
     /// The word for the value in usage texts.
@@ -95,7 +103,9 @@ impl Kind {
             Kind::Networks => "NETWORKS",
             Kind::OneOf(_) => "WORD",
             Kind::LogLevel => "LEVEL",
-            Kind::MasterSecret => "SECRET",
+            Kind::MasterSecret | Kind::ClientSecret => "SECRET",
+            Kind::Issuer => "URL",
+            Kind::GroupRoles => "GROUP=ROLE",
         }
     }
 
@@ -116,6 +126,9 @@ impl Kind {
             Kind::OneOf(words) => words.join(" or "),
             Kind::LogLevel => "level".into(),
             Kind::MasterSecret => "at least 32 bytes".into(),
+            Kind::Issuer => "https address".into(),
+            Kind::ClientSecret => "text".into(),
+            Kind::GroupRoles => "list of group=role".into(),
         }
     }
 }
@@ -132,6 +145,19 @@ fn in_range<T: PartialOrd>(value: T, min: T, max: T, show: impl Fn(&T) -> String
 
 fn list<T>(text: &str, item: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
     text.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()).map(item).collect()
+}
+
+/// `group=role`. The last sign counts: directories have groups such as cn=admins.
+pub(crate) fn group_role(text: &str) -> Result<(String, String), String> {
+    match text.rsplit_once('=') {
+        Some((group, role)) if !group.trim().is_empty() && !role.trim().is_empty() => {
+            Ok((group.trim().to_owned(), role.trim().to_owned()))
+        }
+        _ => Err(format!(
+            "contains `{}`, which is not a group and a role such as admins=Organization Administrator",
+            text.trim()
+        )),
+    }
 }
 
 fn network(text: &str) -> Result<IpNet, String> {
@@ -253,6 +279,18 @@ mod tests {
         let problem =
             Kind::Duration { min: Duration::from_secs(60), max: Duration::from_secs(120) }.parse("1h").unwrap_err();
         assert_eq!(problem, "is 1h, but must be at most 2m");
+    }
+
+    #[test]
+    fn groups_and_roles() {
+        let Ok(Value::Pairs(pairs)) = Kind::GroupRoles.parse("admins=System Administrator, cn=staff=vApp User") else {
+            panic!("kind")
+        };
+        let expected = [("admins", "System Administrator"), ("cn=staff", "vApp User")];
+        assert_eq!(pairs, expected.map(|(group, role)| (group.to_owned(), role.to_owned())));
+        for bad in ["", "admins", "=x", "admins=", "a=b,"] {
+            assert!(Kind::GroupRoles.parse(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

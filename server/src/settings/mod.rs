@@ -13,10 +13,11 @@ mod typed;
 
 pub use file::DEFAULT_PATH;
 pub use flags::SettingFlags;
+pub(crate) use kind::group_role;
 pub use listen::{Host, Listen};
 pub use origin::Origin;
 pub use report::{markdown, print};
 pub use resolve::{Problems, Resolved, Source, Sources};
 pub use secret::Secret;
 pub use table::{Row, TABLE};
-pub use typed::{Api, Auth, Database, Limits, Log, LogFormat, Need, Settings, TlsFiles};
+pub use typed::{Api, Auth, Database, Limits, Log, LogFormat, Need, Oidc, Settings, TlsFiles};

@@ -30,9 +30,9 @@ impl Row {
         std::iter::once(self.env()).chain(self.also_env.iter().map(|name| (*name).to_owned()))
     }
 
-    /// The flag without its dashes. The master secret has none: every user of a machine can read the flags of every process.
+    /// The flag without its dashes. Secrets have none: every user of a machine can read the flags of every process.
     pub fn flag(&self) -> Option<String> {
-        (!matches!(self.kind, Kind::MasterSecret)).then(|| self.key.replace(['.', '_'], "-"))
+        (!matches!(self.kind, Kind::MasterSecret | Kind::ClientSecret)).then(|| self.key.replace(['.', '_'], "-"))
     }
 }
 
@@ -159,6 +159,55 @@ pub static TABLE: &[Row] = &[
         default: Some("2"),
         kind: Kind::Count { min: 1, max: 256 },
         help: "Passwords checked at once; each check takes 19 MiB and a processor for tens of milliseconds",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_issuer",
+        unset: "no single sign-on for the provider, unless set by ssvirt idp set",
+        kind: Kind::Issuer,
+        help: "The identity provider for the provider's own organization, exactly as it names itself",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_client_id",
+        unset: "required with auth.oidc_issuer",
+        kind: Kind::Text { max: 256 },
+        help: "What the identity provider calls this installation",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_client_secret",
+        unset: "required with auth.oidc_issuer",
+        kind: Kind::ClientSecret,
+        help: "The secret that the identity provider gave this installation",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_groups",
+        unset: "no group has a role",
+        kind: Kind::GroupRoles,
+        help: "Which of the identity provider's groups have which role, such as cloud-admins=System Administrator, separated by commas",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_default_role",
+        unset: "who is in none of the groups can't sign in",
+        kind: Kind::Text { max: 128 },
+        help: "The role of users who are in none of the groups",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_groups_claim",
+        default: Some(model::idp::GROUPS_CLAIM),
+        kind: Kind::Text { max: 256 },
+        help: "The claim that holds a user's groups",
+        ..BASE
+    },
+    Row {
+        key: "auth.oidc_scopes",
+        default: Some(model::idp::SCOPES),
+        kind: Kind::Text { max: 500 },
+        help: "What the identity provider is asked for, separated by spaces",
         ..BASE
     },
     Row {

@@ -52,6 +52,19 @@ pub struct Auth {
     pub session_absolute: Duration,
     pub session_idle: Duration,
     pub max_concurrent_hashes: usize,
+    pub oidc: Option<Oidc>,
+}
+
+/// The identity provider of the provider's own organization.
+#[derive(Debug, Clone)]
+pub struct Oidc {
+    pub issuer: String,
+    pub client_id: String,
+    pub client_secret: Secret,
+    pub groups: Vec<(String, String)>,
+    pub default_role: Option<String>,
+    pub groups_claim: String,
+    pub scopes: String,
 }
 
 #[derive(Debug, Clone)]
@@ -120,6 +133,7 @@ impl Settings {
                 session_absolute: read.duration("auth.session_absolute"),
                 session_idle: read.duration("auth.session_idle"),
                 max_concurrent_hashes: read.number("auth.max_concurrent_hashes") as usize,
+                oidc: oidc(&read),
             },
             kubernetes_namespace: read.text("kubernetes.namespace"),
             log: Log {
@@ -135,6 +149,18 @@ impl Settings {
             shutdown_grace: read.duration("shutdown.grace"),
         })
     }
+}
+
+fn oidc(read: &Read<'_>) -> Option<Oidc> {
+    Some(Oidc {
+        issuer: read.text_if_set("auth.oidc_issuer")?,
+        client_id: read.text_if_set("auth.oidc_client_id")?,
+        client_secret: read.secret("auth.oidc_client_secret")?,
+        groups: read.pairs("auth.oidc_groups"),
+        default_role: read.text_if_set("auth.oidc_default_role"),
+        groups_claim: read.text("auth.oidc_groups_claim"),
+        scopes: read.text("auth.oidc_scopes"),
+    })
 }
 
 fn missing(resolved: &Resolved, need: Need) -> Vec<String> {
@@ -183,6 +209,31 @@ fn conflicts(resolved: &Resolved) -> Vec<String> {
     {
         problems.push("auth.session_idle is longer than auth.session_absolute, so it would never apply".to_owned());
     }
+    problems.extend(incomplete_oidc(resolved));
+    problems
+}
+
+/// An identity provider is set as a whole or not at all.
+fn incomplete_oidc(resolved: &Resolved) -> Vec<String> {
+    let is_set = |key: &str| resolved.get(key).is_some_and(|f| f.text.is_some());
+    const NEEDED: [&str; 2] = ["auth.oidc_client_id", "auth.oidc_client_secret"];
+    const ROLES: [&str; 2] = ["auth.oidc_groups", "auth.oidc_default_role"];
+    if !is_set("auth.oidc_issuer") {
+        let alone = NEEDED.iter().chain(&ROLES).filter(|key| is_set(key));
+        return alone
+            .map(|key| format!("{key} is set but auth.oidc_issuer is not; single sign-on needs both"))
+            .collect();
+    }
+    let mut problems: Vec<String> = NEEDED
+        .iter()
+        .filter(|key| !is_set(key))
+        .map(|key| format!("auth.oidc_issuer is set but {key} is not; single sign-on needs both"))
+        .collect();
+    if !ROLES.iter().any(|key| is_set(key)) {
+        let problem =
+            "auth.oidc_issuer is set, but neither auth.oidc_groups nor auth.oidc_default_role: nobody could sign in";
+        problems.push(problem.to_owned());
+    }
     problems
 }
 
@@ -212,6 +263,18 @@ impl Read<'_> {
         match self.value(key) {
             Some(Value::Text(t)) => t.clone(),
             other => panic!("{key} is read as text: {other:?}"),
+        }
+    }
+
+    fn text_if_set(&self, key: &str) -> Option<String> {
+        self.value(key).map(|_| self.text(key))
+    }
+
+    fn pairs(&self, key: &str) -> Vec<(String, String)> {
+        match self.value(key) {
+            Some(Value::Pairs(pairs)) => pairs.clone(),
+            None => Vec::new(),
+            other => panic!("{key} is read as pairs: {other:?}"),
         }
     }
 
