@@ -27,15 +27,18 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     Set(Set),
+    /// Show the identity provider of an organization, but for its secret
     Show(Which),
+    /// Remove the identity provider of an organization; users that it vouched for stay, but can't sign in
     Remove(Which),
 }
 
 /// Let users of an organization sign in by an OpenID Connect provider; see docs/SIGN-IN.md
 #[derive(Debug, clap::Args)]
 struct Set {
-    #[command(flatten)]
-    which: Which,
+    /// The organization; System is the provider's
+    #[arg(long)]
+    org: String,
     /// The provider's address, exactly as it names itself: https://login.example.com/realms/acme
     #[arg(long, value_name = "URL")]
     issuer: String,
@@ -57,6 +60,8 @@ struct Set {
     /// What the provider is asked for, separated by spaces
     #[arg(long, value_name = "SCOPES", default_value = SCOPES)]
     scopes: String,
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
 #[derive(Debug, clap::Args)]
@@ -78,7 +83,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn set(args: Set) -> anyhow::Result<()> {
-    let (settings, domain, operator) = open(args.which.settings, &args.which.org).await?;
+    let (settings, domain, operator) = open(args.settings, &args.org).await?;
     let sealer = oidc::sealer(&settings.auth).context("auth.secret is not set; client secrets are sealed with it")?;
     let secret = if args.client_secret_stdin { Some(read_secret()?) } else { None };
     let spec = IdpSpec {
@@ -90,7 +95,7 @@ async fn set(args: Set) -> anyhow::Result<()> {
         default_role: args.default_role,
     };
     let issuer = spec.issuer.clone();
-    let org = &args.which.org;
+    let org = &args.org;
     let changed = idp::set(&domain, &operator, &sealer, org, spec, secret).await.map_err(database::explained)?;
     domain.store.close().await;
     match changed {

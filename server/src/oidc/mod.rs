@@ -9,7 +9,8 @@ mod settings;
 mod start;
 mod token;
 
-pub(crate) use settings::{apply, sealer};
+pub use settings::apply;
+pub(crate) use settings::sealer;
 
 use crate::AppState;
 use app::{

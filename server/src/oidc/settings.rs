@@ -16,7 +16,7 @@ pub(crate) fn sealer(auth: &Auth) -> Option<Sealer> {
 }
 
 /// Brings the database in line with the settings, if they name an identity provider. Called at every start.
-pub(crate) async fn apply(domain: &Domain, settings: &Settings) -> anyhow::Result<()> {
+pub async fn apply(domain: &Domain, settings: &Settings) -> anyhow::Result<()> {
     let Some(oidc) = &settings.auth.oidc else { return Ok(()) };
     let sealer = sealer(&settings.auth).context("auth.oidc_issuer is set, but auth.secret is not")?;
     let operator = domain::bootstrap::operator(domain).await.map_err(database::explained)?;

@@ -16,6 +16,7 @@ mod listeners;
 mod metrics;
 mod organizations;
 mod privileges;
+mod oidc;
 mod request_id;
 mod roles;
 mod same_origin;

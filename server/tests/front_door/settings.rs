@@ -38,6 +38,8 @@ fn another(key: &str) -> &'static str {
         "api.trusted_proxies" => "10.0.0.0/8",
         "api.metrics" => "off",
         "auth.secret" => SECRET,
+        "auth.oidc_issuer" => "https://login.example.com/realms/cloud",
+        "auth.oidc_groups" => "cloud-admins=System Administrator",
         "kubernetes.namespace" => "elsewhere",
         "log.level" => "debug",
         "log.format" => "pretty",
@@ -171,6 +173,13 @@ fn what_cannot_work_together() {
     assert!(problems(&[("SSVIRT_API_HTTPS", "8443")]).contains("there is no certificate"));
     assert!(problems(&[("SSVIRT_API_HTTP", "off")]).contains("nobody could connect"));
     assert!(problems(&[("SSVIRT_CONFIG", "/nonexistent.toml")]).contains("/nonexistent.toml: cannot be read"));
+    let issuer = ("SSVIRT_AUTH_OIDC_ISSUER", "https://login.example.com");
+    let said = problems(&[issuer]);
+    for missing in ["auth.oidc_client_id is not", "auth.oidc_client_secret is not", "nobody could sign in"] {
+        assert!(said.contains(missing), "{said}");
+    }
+    assert!(problems(&[("SSVIRT_AUTH_OIDC_CLIENT_ID", "x")]).contains("auth.oidc_issuer is not"));
+    assert!(problems(&[("SSVIRT_AUTH_OIDC_ISSUER", "http://login.example.com")]).contains("must be https"));
     assert!(
         build(&from_env(&[
             ("SSVIRT_API_HTTP", "off"),
@@ -183,7 +192,14 @@ fn what_cannot_work_together() {
 
 #[test]
 fn secrets_are_masked_wherever_settings_are_shown() {
-    let sources = from_env(&[("DATABASE_URL", "postgres://u:canary@h/d?password=canary"), ("SSVIRT_SECRET", SECRET)]);
+    let sources = from_env(&[
+        ("DATABASE_URL", "postgres://u:canary@h/d?password=canary"),
+        ("SSVIRT_SECRET", SECRET),
+        ("SSVIRT_AUTH_OIDC_ISSUER", "https://login.example.com"),
+        ("SSVIRT_AUTH_OIDC_CLIENT_ID", "ssvirt"),
+        ("SSVIRT_AUTH_OIDC_CLIENT_SECRET", "canary"),
+        ("SSVIRT_AUTH_OIDC_GROUPS", "cloud-admins=System Administrator"),
+    ]);
     let resolved = Resolved::read(&sources);
     let settings = build(&sources).unwrap();
     let shown = server::settings::print(&resolved);
