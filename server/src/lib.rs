@@ -17,8 +17,15 @@ pub mod site;
 pub mod telemetry;
 pub mod tls;
 
-use app::portal::{Portal, PortalOptions, RouteInfo};
-use axum::{Router, middleware::from_fn_with_state, response::IntoResponse, routing::get};
+use app::portal::{Portal, PortalOptions, RouteInfo, Visitor};
+use axum::{
+    Router,
+    extract::Request,
+    http::header,
+    middleware::from_fn_with_state,
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use domain::Domain;
 use edge::Problem;
 use leptos::config::LeptosOptions;
@@ -59,9 +66,10 @@ impl AppState {
 
 /// Everything that can be asked of the server, without a socket.
 pub fn router(state: AppState) -> Router {
+    let lost_in = portal(&state);
     let guarded = portal_router(&state)
         .0
-        .fallback(async || Problem::not_found().into_response())
+        .fallback(async move |request| lost(lost_in, request).await)
         .method_not_allowed_fallback(async || Problem::method_not_allowed().into_response())
         .layer(from_fn_with_state(state.clone(), auth::attach));
     let stream = Router::new()
@@ -73,6 +81,17 @@ pub fn router(state: AppState) -> Router {
         .merge(health::routes(state.clone()))
         .merge(metrics::routes(state.clone()));
     edge::wrap(routes, &state)
+}
+
+/// An address without a page. Who is signed in is told so in their own portal; strangers and programs in plain words.
+async fn lost(portal: Portal, request: Request) -> Response {
+    let signed_in = request.extensions().get::<Visitor>().is_some_and(|visitor| visitor.actor.is_some());
+    let reads_pages = request.headers().get(header::ACCEPT).is_some_and(|v| v.as_bytes().starts_with(b"text/html"));
+    if signed_in && reads_pages && !edge::is_api(request.uri().path()) {
+        app::pages::not_found(portal, request).await
+    } else {
+        Problem::not_found().into_response()
+    }
 }
 
 /// Every address of the portal, for tests that walk through all of them.

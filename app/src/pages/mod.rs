@@ -22,8 +22,9 @@ mod user_form;
 pub mod vdc;
 mod vdc_form;
 
-use crate::portal::{Portal, RouteInfo, Routes};
-use axum::Router;
+use crate::portal::{Ask, Portal, RouteInfo, Routes, respond_error};
+use axum::{Router, body::Body, http::Request, response::Response};
+use model::{Error, Kind};
 
 /// The portal's router, and the list of what is in it.
 pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
@@ -42,6 +43,13 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = event::routes(routes);
     let routes = audit::routes(routes);
     routes.into_router()
+}
+
+/// The answer at an address where there is no page, for somebody who is signed in.
+pub async fn not_found(portal: Portal, request: Request<Body>) -> Response {
+    let (mut parts, _) = request.into_parts();
+    let ask = Ask::read(portal, &mut parts).await;
+    respond_error(ask, parts, Error::NotFound(Kind::Installation)).await
 }
 
 /// The name that a page before a deletion asks for.

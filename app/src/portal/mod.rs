@@ -16,6 +16,7 @@ pub use form::{Fill, FormState, Values, with_problems};
 pub(crate) use frame::{task_href, task_state};
 pub use list::ListView;
 pub use objects::Objects;
+pub(crate) use render::respond_error;
 pub use render::{respond_page, respond_public};
 pub(crate) use routes::read_values;
 pub use routes::{RouteInfo, Routes};

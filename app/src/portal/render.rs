@@ -63,7 +63,7 @@ where
 }
 
 /// The page of an error that ends a request before any page.
-pub(super) async fn respond_error(ask: Ask, parts: Parts, e: Error) -> Response {
+pub(crate) async fn respond_error(ask: Ask, parts: Parts, e: Error) -> Response {
     document(ask, parts, move |ask| {
         let e = e.clone();
         async move { bare_or_home(ask, e).await }

@@ -236,8 +236,8 @@ const STYLE: &str = "\
 body{margin:0;min-height:100vh;display:grid;place-items:center;font:16px/1.5 system-ui,sans-serif;background:Canvas;color:CanvasText}\
 main{max-width:34rem;padding:2rem}\
 h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25}\
-.code{margin:0 0 .25rem;font-weight:600;color:GrayText}\
-.id{margin-top:2rem;font-size:.875rem;overflow-wrap:anywhere;color:GrayText}\
+.code{margin:0 0 .25rem;font-weight:600;opacity:.8}\
+.id{margin-top:2rem;font-size:.875rem;overflow-wrap:anywhere;opacity:.8}\
 a:focus-visible{outline:2px solid currentColor;outline-offset:2px}";
 
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
