@@ -433,7 +433,7 @@ pub(crate) fn audit() -> AnyView {
                     })
                     .collect_view()}
             </Table>
-            <Pager words="Latest 20 of 1,204" on=Some("#".to_owned()) order=Order::ByTime />
+            <Pager words="Latest 20 of 1,204" on=Some("#".to_owned()) order=Order::NewestFirst />
         </Layout>
     }
     .into_any()

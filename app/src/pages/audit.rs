@@ -7,9 +7,9 @@ use crate::{
 use domain::audit;
 use leptos::prelude::*;
 use model::{
-    Action, AuditId, Error, Kind, Result,
+    Action, AuditId, Error, Kind, RIGHTS_APART, Result,
     audit::{AuditEntry, FieldChange, Outcome},
-    list::AUDIT,
+    list::{AUDIT, ListQuery},
 };
 
 const ON: &str = "Audit";
@@ -132,7 +132,7 @@ fn margin(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry) -> AnyView {
     let object = (e.object_name != e.user_name).then(|| objects.link(&e.object_kind, e.object_id, &e.object_name));
     let (title, at) = (title(e), e.created_at);
     let close = Query::new(visit.ask.path.clone(), visit.ask.query.clone()).without(&["entry"]).href();
-    let mut rows: Vec<DiffRow> = e.changes.iter().filter(|c| differs(c)).map(diff_row).collect();
+    let mut rows: Vec<DiffRow> = e.changes.iter().filter(|c| differs(c)).flat_map(diff_rows).collect();
     rows.sort_by_key(|row| row.name != "name");
     let changed = (!rows.is_empty()).then(|| {
         view! {
@@ -172,14 +172,33 @@ fn differs(c: &FieldChange) -> bool {
     c.before.as_deref().unwrap_or_default() != c.after.as_deref().unwrap_or_default()
 }
 
-fn diff_row(c: &FieldChange) -> DiffRow {
+/// A field before and after; of a role's rights those that came and went.
+fn diff_rows(c: &FieldChange) -> Vec<DiffRow> {
+    if c.field == "rights" {
+        return right_rows(c);
+    }
     let name = match c.field.as_str() {
         "cpu_limit" => "CPU limit".to_owned(),
         "vdc_limit" => "VDC limit".to_owned(),
         "vm_limit" => "VM limit".to_owned(),
         other => other.replace('_', " "),
     };
-    DiffRow { name, before: c.before.clone(), after: c.after.clone() }
+    vec![DiffRow { name, before: c.before.clone(), after: c.after.clone() }]
+}
+
+fn right_rows(c: &FieldChange) -> Vec<DiffRow> {
+    let list = |side: &Option<String>| -> Vec<String> {
+        side.iter().flat_map(|names| names.split(RIGHTS_APART)).map(str::to_owned).collect()
+    };
+    let (before, after) = (list(&c.before), list(&c.after));
+    let gone = before.iter().filter(|right| !after.contains(right));
+    let came = after.iter().filter(|right| !before.contains(right));
+    let row = |before: Option<&String>, after: Option<&String>| DiffRow {
+        name: "right".into(),
+        before: before.cloned(),
+        after: after.cloned(),
+    };
+    gone.map(|right| row(Some(right), None)).chain(came.map(|right| row(None, Some(right)))).collect()
 }
 
 fn how(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry) -> impl IntoView + use<> {
@@ -217,7 +236,6 @@ fn how(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry) -> impl IntoView + 
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let (query, visit) = (visit.list_query(&AUDIT)?, &visit);
     let heads = [
         "id",
         "time",
@@ -236,9 +254,8 @@ async fn csv(visit: Visit) -> Result<Csv> {
         "address",
         "request_id",
     ];
-    Csv::new("audit", &heads)
-        .rows(query, async |q| audit::list(visit.domain(), &visit.actor, visit.org(), &q).await, cells)
-        .await
+    let list = async |visit: Visit, q: ListQuery| audit::list(visit.domain(), &visit.actor, visit.org(), &q).await;
+    Csv::head("audit", &heads).rows(visit, &AUDIT, list, cells).await
 }
 
 fn cells(e: AuditEntry) -> [String; 16] {

@@ -6,7 +6,11 @@ use crate::{
 };
 use domain::event;
 use leptos::prelude::*;
-use model::{Action, Result, event::Event, list::EVENTS};
+use model::{
+    Action, Result,
+    event::Event,
+    list::{EVENTS, ListQuery},
+};
 
 const ON: &str = "Events";
 
@@ -81,12 +85,10 @@ fn row(visit: &Visit, objects: &Objects<'_>, e: &Event) -> impl IntoView + use<>
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let (query, visit) = (visit.list_query(&EVENTS)?, &visit);
     let heads =
         ["id", "time", "organization", "user", "kind", "message", "object_kind", "object_id", "object", "request_id"];
-    Csv::new("events", &heads)
-        .rows(query, async |q| event::list(visit.domain(), &visit.actor, visit.org(), &q).await, cells)
-        .await
+    let list = async |visit: Visit, q: ListQuery| event::list(visit.domain(), &visit.actor, visit.org(), &q).await;
+    Csv::head("events", &heads).rows(visit, &EVENTS, list, cells).await
 }
 
 fn cells(e: Event) -> [String; 10] {

@@ -13,7 +13,7 @@ use domain::org;
 use leptos::prelude::*;
 use model::{
     Action, Kind, OrgId, Problems, Result, can,
-    list::ORGS,
+    list::{ListQuery, ORGS},
     org::{Leases, NewOrg, Org, OrgSpec},
     role::Predefined,
     user::{NewUser, Password, UserSpec},
@@ -128,9 +128,9 @@ fn menu(visit: &Visit, o: &Org, dots: bool) -> AnyView {
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let (query, visit) = (visit.list_query(&ORGS)?, &visit);
-    Csv::new("organizations", &["id", "name", "display_name", "enabled", "vdcs", "users", "vms", "created_at"])
-        .rows(query, async |q| org::list(visit.domain(), &visit.actor, &q).await, cells)
+    let list = async |visit: Visit, q: ListQuery| org::list(visit.domain(), &visit.actor, &q).await;
+    Csv::head("organizations", &["id", "name", "display_name", "enabled", "vdcs", "users", "vms", "created_at"])
+        .rows(visit, &ORGS, list, cells)
         .await
 }
 

@@ -9,7 +9,7 @@ use domain::role;
 use leptos::prelude::*;
 use model::{
     Action, Kind, Result, Rights, RoleId, can,
-    list::ROLES,
+    list::{ListQuery, ROLES},
     role::{Predefined, Role},
 };
 
@@ -149,9 +149,9 @@ fn menu(visit: &Visit, r: &Role, dots: bool) -> AnyView {
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let (query, visit) = (visit.list_query(&ROLES)?, &visit);
-    Csv::new("roles", &["id", "name", "description", "made_by", "users", "rights", "created_at"])
-        .rows(query, async |q| role::list(visit.domain(), &visit.actor, visit.org(), &q).await, cells)
+    let list = async |visit: Visit, q: ListQuery| role::list(visit.domain(), &visit.actor, visit.org(), &q).await;
+    Csv::head("roles", &["id", "name", "description", "made_by", "users", "rights", "created_at"])
+        .rows(visit, &ROLES, list, cells)
         .await
 }
 

@@ -8,7 +8,7 @@ use domain::task;
 use leptos::prelude::*;
 use model::{
     Action, Kind, Result,
-    list::TASKS,
+    list::{ListQuery, TASKS},
     task::{Task, TaskStatus},
 };
 
@@ -106,7 +106,6 @@ fn took(visit: &Visit, t: &Task) -> String {
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let (query, visit) = (visit.list_query(&TASKS)?, &visit);
     let heads = [
         "id",
         "organization",
@@ -122,9 +121,8 @@ async fn csv(visit: Visit) -> Result<Csv> {
         "started_at",
         "ended_at",
     ];
-    Csv::new("tasks", &heads)
-        .rows(query, async |q| task::list(visit.domain(), &visit.actor, visit.org(), &q).await, cells)
-        .await
+    let list = async |visit: Visit, q: ListQuery| task::list(visit.domain(), &visit.actor, visit.org(), &q).await;
+    Csv::head("tasks", &heads).rows(visit, &TASKS, list, cells).await
 }
 
 fn cells(t: Task) -> [String; 13] {

@@ -7,7 +7,11 @@ use crate::{
 };
 use domain::user;
 use leptos::prelude::*;
-use model::{Action, Kind, Result, UserId, can, list::USERS, user::User};
+use model::{
+    Action, Kind, Result, UserId, can,
+    list::{ListQuery, USERS},
+    user::User,
+};
 
 pub(super) const ON: &str = "Users";
 pub(super) const LIST: &str = "/users";
@@ -164,7 +168,6 @@ fn menu(visit: &Visit, u: &User, dots: bool) -> AnyView {
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
-    let (query, visit) = (visit.list_query(&USERS)?, &visit);
     let heads = [
         "id",
         "organization",
@@ -177,9 +180,8 @@ async fn csv(visit: Visit) -> Result<Csv> {
         "last_sign_in_at",
         "created_at",
     ];
-    Csv::new("users", &heads)
-        .rows(query, async |q| user::list(visit.domain(), &visit.actor, visit.org(), &q).await, cells)
-        .await
+    let list = async |visit: Visit, q: ListQuery| user::list(visit.domain(), &visit.actor, visit.org(), &q).await;
+    Csv::head("users", &heads).rows(visit, &USERS, list, cells).await
 }
 
 fn cells(u: User) -> [String; 10] {

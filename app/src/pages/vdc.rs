@@ -12,7 +12,13 @@ use crate::{
 };
 use domain::{event, task, vdc};
 use leptos::prelude::*;
-use model::{Action, Kind, Result, VdcId, can, event::Event, list::VDCS, quota::Measure, vdc::Vdc};
+use model::{
+    Action, Kind, Result, VdcId, can,
+    event::Event,
+    list::{ListQuery, VDCS},
+    quota::Measure,
+    vdc::Vdc,
+};
 
 pub(super) const ON: &str = "VDCs";
 pub(super) const LIST: &str = "/vdcs";
@@ -204,8 +210,8 @@ async fn csv(visit: Visit) -> Result<Csv> {
         "storage_limit_mb",
         "created_at",
     ];
-    let list = async |q| vdc::list(visit.domain(), &visit.actor, visit.org(), &q).await;
-    Csv::new("vdcs", &heads).rows(visit.list_query(&VDCS)?, list, cells).await
+    let list = async |visit: Visit, q: ListQuery| vdc::list(visit.domain(), &visit.actor, visit.org(), &q).await;
+    Csv::head("vdcs", &heads).rows(visit, &VDCS, list, cells).await
 }
 
 fn cells(v: Vdc) -> [String; 14] {

@@ -9,7 +9,9 @@ pub enum Order {
     #[default]
     ByName,
     /// Newer and Older.
-    ByTime,
+    NewestFirst,
+    /// Older and Newer.
+    OldestFirst,
 }
 
 /// `words` says what is shown: "First 20 of 23, by name". Without either link only the words stand there.
@@ -22,7 +24,8 @@ pub fn Pager(
 ) -> impl IntoView {
     let (back_word, on_word) = match order {
         Order::ByName => ("Back", "Next"),
-        Order::ByTime => ("Newer", "Older"),
+        Order::NewestFirst => ("Newer", "Older"),
+        Order::OldestFirst => ("Older", "Newer"),
     };
     let one_page = back.is_none() && on.is_none();
     view! {

@@ -64,16 +64,29 @@ impl ListView {
 
     pub fn pager(&self) -> impl IntoView + use<> {
         let to = |cursor: &Option<String>| cursor.as_ref().map(|c| self.here.with("cursor", c).href());
-        let by = self.spec.sorts.iter().find(|s| s.key == self.query.sort).map_or("", |s| s.label).to_lowercase();
+        let by = match (self.spec.descending, self.query.descending) {
+            (true, true) => "newest first".to_owned(),
+            (true, false) => "oldest first".to_owned(),
+            (false, _) => {
+                let label = self.spec.sorts.iter().find(|s| s.key == self.query.sort).map_or("", |s| s.label);
+                format!("by {}", label.to_lowercase())
+            }
+        };
         let words = match (self.query.cursor.is_none(), self.shown as i64 == self.total.rows) {
             (true, true) => {
-                format!("{} by {by}", if self.shown == 1 { "1,".into() } else { format!("All {},", self.count()) })
+                format!("{} {by}", if self.shown == 1 { "1,".into() } else { format!("All {},", self.count()) })
             }
-            (true, false) => format!("First {} of {}, by {by}", self.shown, self.count()),
-            (false, _) => format!("{} of {}, by {by}", self.shown, self.count()),
+            (true, false) => format!("First {} of {}, {by}", self.shown, self.count()),
+            (false, _) => format!("{} of {}, {by}", self.shown, self.count()),
         };
-        let order = if self.spec.descending { Order::ByTime } else { Order::ByName };
-        view! { <Pager words back=to(&self.before) on=to(&self.after) order /> }
+        let order = match (self.spec.descending, self.query.descending) {
+            (true, true) => Order::NewestFirst,
+            (true, false) => Order::OldestFirst,
+            (false, _) => Order::ByName,
+        };
+        let (back, on) = (to(&self.before), to(&self.after));
+        let nothing = self.is_empty() && back.is_none() && on.is_none();
+        (!nothing).then(|| view! { <Pager words back on order /> })
     }
 
     /// The same list, whole, as a file.

@@ -11,6 +11,9 @@ use crate::{
 use std::collections::BTreeMap;
 use time::OffsetDateTime;
 
+/// Stands between the rights of a role: their names have commas.
+pub const RIGHTS_APART: &str = "; ";
+
 pub trait Fields {
     fn fields(&self) -> Vec<(&'static str, String)>;
 }
@@ -59,7 +62,7 @@ impl Fields for RoleForm {
         vec![
             ("name", self.name.clone()),
             ("description", self.description.clone()),
-            ("rights", self.rights.names().join(", ")),
+            ("rights", self.rights.names().join(RIGHTS_APART)),
         ]
     }
 }

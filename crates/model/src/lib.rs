@@ -24,6 +24,6 @@ pub mod vdc;
 pub use action::Action;
 pub use actor::{Actor, Origin, Via};
 pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
-pub use fields::{Fields, conflict, field_changes};
+pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
 pub use id::{AuditId, EventId, Kind, OrgId, RoleId, TaskId, TokenId, UserId, VdcId};
 pub use right::{Right, Rights};

@@ -3,7 +3,7 @@ use crate::{Store, constraint::mapped};
 use model::{
     Action, Result,
     decide::Scope,
-    list::{COUNT_TO, Cursor, ListQuery, Page, Total},
+    list::{COUNT_TO, Cursor, ListQuery, MAX_LIMIT, Page, Total},
 };
 use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;
@@ -108,7 +108,9 @@ impl Store {
             |r: Option<&Keyed<R>>, back| r.map(|r| Cursor { back, value: r.cursor_value.clone(), id: r.cursor_id });
         let before = if if back { more } else { q.cursor.is_some() } { at(rows.first(), true) } else { None };
         let after = if back || more { at(rows.last(), false) } else { None };
-        let total = self.count(sql, scope, q, filter).await?;
+        // what is read whole, as into a file, is not counted for every part of it
+        let total =
+            if q.limit > MAX_LIMIT { Total { rows: 0, more: true } } else { self.count(sql, scope, q, filter).await? };
         let items = rows.into_iter().map(|k| read(k.row)).collect::<Result<_>>()?;
         Ok(Page { items, total, before, after })
     }
