@@ -85,16 +85,16 @@ fn row(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry, chosen: bool) -> im
     let object = objects.link(&e.object_kind, e.object_id, &e.object_name);
     let org = (visit.place == Place::Provider).then(|| {
         let org = objects.org(e.org, &e.org_name);
-        view! { <Cell label="Organization">{org}</Cell> }
+        view! { <Cell label="Organization" wraps=true>{org}</Cell> }
     });
     let (who, at, now, result) = (e.user_name.clone(), e.created_at, visit.now, result(e.outcome, ""));
     let cells = view! {
         <Cell label="Time">
             <Clock at now />
         </Cell>
-        <Cell label="Who">{who}</Cell>
+        <Cell label="Who" wraps=true>{who}</Cell>
         <NameCell name=e.what() href=entry_href(visit, e.id) />
-        <Cell label="Object">{object}</Cell>
+        <Cell label="Object" wraps=true>{object}</Cell>
         {org}
         <StateCell>{result}</StateCell>
     };

@@ -69,7 +69,7 @@ fn row(visit: &Visit, objects: &Objects<'_>, e: &Event) -> impl IntoView + use<>
     let object = objects.link(&e.object_kind, e.object_id, &e.object_name);
     let org = (visit.place == Place::Provider).then(|| {
         let org = objects.org(Some(e.org), &e.org_name);
-        view! { <Cell label="Organization">{org}</Cell> }
+        view! { <Cell label="Organization" wraps=true>{org}</Cell> }
     });
     let (who, at, now) = (e.user_name.clone(), e.created_at, visit.now);
     let cells = view! {
@@ -77,8 +77,8 @@ fn row(visit: &Visit, objects: &Objects<'_>, e: &Event) -> impl IntoView + use<>
             <Time at now />
         </Cell>
         <NameCell name=e.message.clone() />
-        <Cell label="Who">{who}</Cell>
-        <Cell label="Object">{object}</Cell>
+        <Cell label="Who" wraps=true>{who}</Cell>
+        <Cell label="Object" wraps=true>{object}</Cell>
         {org}
     };
     view! { <Row id=format!("event-{}", e.id)>{cells}</Row> }

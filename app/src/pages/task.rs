@@ -70,14 +70,14 @@ fn row(visit: &Visit, objects: &Objects<'_>, t: &Task) -> impl IntoView + use<> 
     let (state, object) = (state(t), objects.link(&t.object_kind, Some(t.object_id), &t.object_name));
     let org = (visit.place == Place::Provider).then(|| {
         let org = objects.org(Some(t.org), &t.org_name);
-        view! { <Cell label="Organization">{org}</Cell> }
+        view! { <Cell label="Organization" wraps=true>{org}</Cell> }
     });
     let (who, took, started, now) = (t.user_name.clone(), took(visit, t), t.started_at, visit.now);
     let cells = view! {
         <NameCell name=t.what() href=visit.at(format!("{LIST}/{}", t.id)) why=t.message.clone() />
-        <Cell label="Object">{object}</Cell>
+        <Cell label="Object" wraps=true>{object}</Cell>
         <StateCell>{state}</StateCell>
-        <Cell label="Who">{who}</Cell>
+        <Cell label="Who" wraps=true>{who}</Cell>
         {org}
         <Cell label="Took" number=true>
             {took}
