@@ -11,6 +11,7 @@ mod cors;
 mod database;
 mod headers;
 mod health;
+mod home;
 mod limits;
 mod listeners;
 mod metrics;
