@@ -1,9 +1,6 @@
 //! What needs somebody, as the dashboards list it: what failed, and what is nearly used up.
 use super::limits::whole;
-use crate::{
-    parts::*,
-    portal::{Visit, task_href},
-};
+use crate::{parts::*, portal::Visit};
 use leptos::prelude::*;
 use model::{
     Action, OrgId,
@@ -27,17 +24,9 @@ fn button(may: bool, href: String, label: &'static str) -> Option<AnyView> {
     may.then(|| view! { <a class="btn small" href=href>{label}</a> }.into_any())
 }
 
-fn linked(text: String, href: Option<String>) -> AnyView {
-    match href {
-        Some(href) => view! { <a href=href>{text}</a> }.into_any(),
-        None => text.into_any(),
-    }
-}
-
 pub(super) fn failed_task(visit: &Visit, t: &Task) -> AnyView {
     let mark = view! { <Shape name=Shape::Diamond tone=Tone::Bad /> }.into_any();
-    let object = linked(t.object_name.clone(), task_href(visit, t));
-    let title = view! { {t.what()} " " {object} " failed" }.into_any();
+    let title = view! { <a href=visit.at(format!("/tasks/{}", t.id))>{t.title()}</a> " failed" }.into_any();
     let (at, now) = (t.started_at, visit.now);
     let acts = Some(view! { <Time at now /> }.into_any());
     let text = if t.message.is_empty() { "No reason was given.".to_owned() } else { t.message.clone() };
@@ -79,8 +68,8 @@ fn warn_mark() -> AnyView {
 
 pub(super) fn full_vdc(visit: &Visit, v: &Vdc) -> Option<AnyView> {
     let text = nearly_used(&v.used, &v.limits)?;
-    let name = linked(v.name.clone(), Some(visit.at(format!("/vdcs/{}", v.id))));
-    let title = view! { {name} {how_full(&v.used, &v.limits)} }.into_any();
+    let href = visit.at(format!("/vdcs/{}", v.id));
+    let title = view! { <a href=href>{v.name.clone()}</a> {how_full(&v.used, &v.limits)} }.into_any();
     let may = visit.may(Action::VdcEdit);
     let what =
         if may { "Free some, or raise the limit." } else { "Free some, or have the limit raised by an administrator." };

@@ -1,7 +1,7 @@
 //! The latest tasks, as a section of a page about something else.
 use crate::{
     parts::*,
-    portal::{Visit, task_href, task_state},
+    portal::{Visit, task_state},
 };
 use leptos::prelude::*;
 use model::task::Task;
@@ -30,7 +30,7 @@ fn row(visit: &Visit, t: &Task, with_org: bool) -> impl IntoView + use<> {
     });
     let (who, at, now) = (t.user_name.clone(), t.started_at, visit.now);
     let cells = view! {
-        <NameCell name=t.title() href=task_href(visit, t).unwrap_or_default() />
+        <NameCell name=t.title() href=visit.at(format!("/tasks/{}", t.id)) />
         <StateCell><Badge shape tone word />{why}</StateCell>
         {org}
         <Cell label="Who" wraps=true>{who}</Cell>

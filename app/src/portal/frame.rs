@@ -136,7 +136,7 @@ fn tray_task(visit: &Visit, t: &Task) -> TrayTask {
 }
 
 /// Where its object can be seen, if it still can.
-pub(crate) fn task_href(visit: &Visit, t: &Task) -> Option<String> {
+fn task_href(visit: &Visit, t: &Task) -> Option<String> {
     (!t.removed()).then(|| object_href(visit, &t.object_kind, t.object_id)).flatten()
 }
 

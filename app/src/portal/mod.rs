@@ -13,7 +13,7 @@ mod visit;
 pub use answer::status;
 pub use csv::Csv;
 pub use form::{Fill, FormState, Values, with_problems};
-pub(crate) use frame::{task_href, task_state};
+pub(crate) use frame::task_state;
 pub use list::ListView;
 pub use objects::Objects;
 pub(crate) use render::respond_error;
