@@ -36,7 +36,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             </a>
         }
     });
-    let says = (!me.local()).then(|| "Your name and password come from the identity provider and are changed there.");
+    let says = (!me.local()).then_some("Your name and password come from the identity provider and are changed there.");
     let meters = meters(&me.used, &me.limits);
     let meters = view! { <div class="meters">{meters}</div> };
     let body = view! {
