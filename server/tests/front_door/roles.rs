@@ -59,7 +59,9 @@ async fn of_two_who_edit_a_role_the_second_sees_both_values() {
     let opened = second.get(&page(id, "/edit")).await.must(200);
     first.fill(&page(id, "/edit"), &[("name", "Inspectors")]).await.must(303);
     let back = second.fill_page(&opened, &page(id, "/edit"), &[("name", "Revisors")]).await.must(409);
-    let back = back.says("was changed while you were editing").says("now “Inspectors”, yours “Revisors”");
+    let back = back
+        .says("Inspectors was changed by acme-admin while you were editing")
+        .says("now “Inspectors”, yours “Revisors”");
     second.fill_page(&back, &page(id, "/edit"), &[]).await.must(303);
     second.get(&page(id, "")).await.must(200).says("Revisors");
 }

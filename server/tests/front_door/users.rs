@@ -122,7 +122,7 @@ async fn of_two_who_edit_a_user_the_second_sees_both_values() {
     let opened = second.get(&edit).await.must(200);
     first.fill(&edit, &[("email", "one@example.org"), ("role", &CatalogAuthor.id().to_string())]).await.must(303);
     let back = second.fill_page(&opened, &edit, &[("email", "two@example.org")]).await.must(409);
-    let back = back.says("alice by acme-admin was changed while you were editing");
+    let back = back.says("alice was changed by acme-admin while you were editing");
     let back =
         back.says("now “one@example.org”, yours “two@example.org”").says("now “Catalog Author”, yours “vApp User”");
     second.fill_page(&back, &edit, &[]).await.must(303);
