@@ -24,7 +24,8 @@ pub fn routes(r: Routes) -> Routes {
 
 async fn page(visit: Visit) -> Result<Sheet> {
     let me = profile::get(visit.domain(), &visit.actor).await?;
-    let sessions = profile::sessions(visit.domain(), &visit.actor, &visit.ask.visitor.session_hash).await?;
+    let mut sessions = profile::sessions(visit.domain(), &visit.actor, &visit.ask.visitor.session_hash).await?;
+    sessions.sort_by_key(|s| !s.current);
     let acts = me.local().then(|| {
         view! {
             <a class="btn" href="/profile/edit">
