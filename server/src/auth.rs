@@ -50,7 +50,7 @@ pub async fn attach(State(state): State<AppState>, mut req: Request, next: Next)
     let mut visitor = Visitor { origin: origin.clone(), https, ..Visitor::default() };
     if let Some(id) = &id {
         let hash = session_hash(id);
-        match actor(domain, &hash, origin).await {
+        match actor(domain, &hash, origin, by_hand(&req)).await {
             Ok(actor) => visitor.actor = actor,
             Err(e) => visitor.trouble = Some(e),
         }
@@ -71,13 +71,18 @@ pub async fn attach(State(state): State<AppState>, mut req: Request, next: Next)
     res
 }
 
-/// The user of a session with the rights of this moment; None when it has ended.
-pub async fn actor(domain: &Domain, hash: &[u8], origin: Origin) -> model::Result<Option<Actor>> {
+/// Does it show that somebody is there? Streams and pages that refresh themselves go on in an empty room.
+fn by_hand(req: &Request) -> bool {
+    req.uri().path() != "/events" && !req.headers().contains_key("x-refresh")
+}
+
+/// The user of a session with the rights of this moment; None when it has ended. `by_hand`: it counts as a use.
+pub async fn actor(domain: &Domain, hash: &[u8], origin: Origin, by_hand: bool) -> model::Result<Option<Actor>> {
     let now = domain.now();
     let Some(found) = domain.store.session_user(hash, domain.sessions.idle, now, origin).await? else {
         return Ok(None);
     };
-    if now - found.last_seen_at > TOUCH {
+    if by_hand && now - found.last_seen_at > TOUCH {
         domain.store.session_touch(hash, now).await?;
     }
     Ok(Some(found.actor))

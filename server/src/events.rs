@@ -84,7 +84,7 @@ impl Listener {
     }
 
     async fn look(&mut self) -> Standing {
-        match auth::actor(&self.state.domain, &self.session, self.actor.origin.clone()).await {
+        match auth::actor(&self.state.domain, &self.session, self.actor.origin.clone(), false).await {
             Ok(Some(actor)) if actor == self.actor => Standing::Same,
             Ok(Some(actor)) => {
                 self.actor = actor;

@@ -148,7 +148,7 @@ fn cells(o: Org) -> [String; 8] {
 }
 
 async fn page(visit: Visit) -> Result<Sheet> {
-    let o = org::get(visit.domain(), &visit.actor, visit.id(Kind::Org)?).await?;
+    let o = org::get(visit.domain(), &visit.actor, visit.id()).await?;
     let acts =
         view! { <a class="btn" href=format!("/tenant/{}", o.name)>"Open its portal"</a> {menu(&visit, &o, false)} }
             .into_any();
@@ -305,7 +305,7 @@ async fn create(visit: Visit, values: Values) -> Result<Done> {
 }
 
 async fn edit_page(visit: Visit) -> Result<Sheet> {
-    let id: OrgId = visit.id(Kind::Org)?;
+    let id: OrgId = visit.id();
     let o = visit.domain().store.org(&visit.actor, Action::OrgEdit, id).await?;
     let (fill, spec) = (visit.fill(), OrgSpec::from(&*o));
     let body = view! {
@@ -324,12 +324,18 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
     Ok(Sheet::new(format!("Edit {}", o.name), ON, crumbs, body).still())
 }
 
+/// Before something is done: a refusal stands in the audit.
+async fn find_to(visit: &Visit, action: Action, id: OrgId) -> Result<Org> {
+    let find = visit.domain().store.org(&visit.actor, action, id);
+    Ok(visit.domain().attempt(&visit.actor, action, find).await?.into_inner())
+}
+
 async fn edit(visit: Visit, values: Values) -> Result<Done> {
-    let id: OrgId = visit.id(Kind::Org)?;
+    let id: OrgId = visit.id();
     let mut problems = Problems::default();
     let mut spec = read_spec(&values, &mut problems);
     if !values.has("name") {
-        spec.name = org::get(visit.domain(), &visit.actor, id).await?.name;
+        spec.name = find_to(&visit, Action::OrgEdit, id).await?.name;
     }
     with_problems(problems, spec.clone().check())?;
     let saved = org::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
@@ -364,13 +370,13 @@ async fn tenant_edit_page(visit: Visit) -> Result<Sheet> {
 /// Limits stay as they are: they are the provider's.
 async fn tenant_edit(visit: Visit, values: Values) -> Result<Done> {
     let id = visit.org().ok_or(model::Error::NotFound(Kind::Org))?;
-    let now = visit.domain().store.org(&visit.actor, Action::OrgEdit, id).await?;
+    let now = find_to(&visit, Action::OrgEdit, id).await?;
     let mut problems = Problems::default();
     let spec = OrgSpec {
         display_name: values.text("display_name"),
         description: values.text("description"),
         leases: read_leases(&values, &mut problems),
-        ..OrgSpec::from(&*now)
+        ..OrgSpec::from(&now)
     };
     with_problems(problems, spec.clone().check())?;
     org::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
@@ -378,13 +384,13 @@ async fn tenant_edit(visit: Visit, values: Values) -> Result<Done> {
 }
 
 async fn set_enabled(visit: Visit, enabled: bool) -> Result<Done> {
-    let o = org::set_enabled(visit.domain(), &visit.actor, visit.id(Kind::Org)?, enabled).await?;
+    let o = org::set_enabled(visit.domain(), &visit.actor, visit.id(), enabled).await?;
     let word = if enabled { "enabled" } else { "disabled" };
     Ok(Done::new(href(o.id, ""), format!("{} is {word}.", o.name)))
 }
 
 async fn delete_page(visit: Visit) -> Result<Sheet> {
-    let id: OrgId = visit.id(Kind::Org)?;
+    let id: OrgId = visit.id();
     let o = visit.domain().store.org(&visit.actor, Action::OrgDelete, id).await?;
     let fill = visit.fill();
     let refused = fill
@@ -411,9 +417,8 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
 }
 
 async fn delete(visit: Visit, values: Values) -> Result<Done> {
-    let id: OrgId = visit.id(Kind::Org)?;
-    let o = visit.domain().store.org(&visit.actor, Action::OrgDelete, id).await?;
+    let o = find_to(&visit, Action::OrgDelete, visit.id()).await?;
     super::typed_name(&values, &o.name)?;
-    org::delete(visit.domain(), &visit.actor, id).await?;
+    org::delete(visit.domain(), &visit.actor, o.id).await?;
     Ok(Done::new(LIST, format!("{} is deleted.", o.name)))
 }

@@ -36,18 +36,14 @@ pub(super) fn users_href(visit: &Visit, role: &Role) -> String {
 
 /// The role of the address, if it can be seen in this place and the visitor may do that to it.
 pub(super) async fn find(visit: &Visit, action: Action) -> Result<Role> {
-    let found = visit.domain().store.role(&visit.actor, action, visit.id(Kind::Role)?, visit.org()).await?;
+    let found = visit.domain().store.role(&visit.actor, action, visit.id(), visit.org()).await?;
     within(visit, &found)?;
     Ok(found.into_inner())
 }
 
-/// The same for operations, which decide themselves: only where the provider could name a role of another place.
-pub(super) async fn id_here(visit: &Visit) -> Result<RoleId> {
-    let id = visit.id(Kind::Role)?;
-    if visit.actor.provider {
-        within(visit, &role::get(visit.domain(), &visit.actor, id, None).await?)?;
-    }
-    Ok(id)
+/// The same before something is done: a refusal stands in the audit.
+pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<Role> {
+    visit.domain().attempt(&visit.actor, action, find(visit, action)).await
 }
 
 fn within(visit: &Visit, role: &Role) -> Result<()> {

@@ -3,7 +3,7 @@ use super::{
     choose_org::{choose_org, chosen_org},
     form_error::form_error,
     rights::rights_fields,
-    role::{LIST, ON, find, href, id_here, users_href},
+    role::{LIST, ON, find, find_to, href, users_href},
 };
 use crate::{
     parts::*,
@@ -25,14 +25,11 @@ pub(super) fn routes(r: Routes) -> Routes {
     )
 }
 
-/// A conflict tells of the rights only those that one side has.
-fn labels(fill: &Fill) -> [(&'static str, &'static str); 3] {
-    let conflict = matches!(fill.failure(), Some(Error::Conflict(_)));
-    let rights = if conflict { "Rights on one side only" } else { "Rights" };
-    [("name", "Name"), ("description", "Description"), ("rights", rights)]
-}
+const LABELS: &[(&str, &str)] =
+    &[("name", "Name"), ("description", "Description"), ("rights", "Rights on one side only")];
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
+    visit.authorize(Action::RoleCreate)?;
     let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New role", ON, LIST).await };
     let org = visit.domain().store.org(&visit.actor, Action::RoleCreate, org).await?;
     let grantable = role::possible_rights(visit.domain(), &visit.actor, org.id).await?;
@@ -51,7 +48,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let body = view! {
         <PageHead title="New role" lede="A set of rights to give to users." />
         <form method="post" class="form" novalidate>
-            {form_error(&fill, &labels(&fill))}
+            {form_error(&fill, LABELS)}
             <input type="hidden" name="org" value=org />
             <FormSection title="Role">{names}</FormSection>
             <FormSection title="Rights" lede="What its users may do.">
@@ -127,7 +124,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
             let rights = rights_fields(&fill, r.rights, grantable, org.is_provider);
             view! {
                 <form method="post" class="form" novalidate>
-                    {form_error(&fill, &labels(&fill))}
+                    {form_error(&fill, LABELS)}
                     <input type="hidden" name="version" value=fill.version(r.version) />
                     <FormSection title="Role">{names}</FormSection>
                     <FormSection title="Rights" lede="A change counts at once for everybody who has the role.">
@@ -162,7 +159,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
 }
 
 async fn edit(visit: Visit, values: Values) -> Result<Done> {
-    let id = id_here(&visit).await?;
+    let id = find_to(&visit, Action::RoleEdit).await?.id;
     let saved = role::edit(visit.domain(), &visit.actor, id, values.version()?, read_form(&values)).await?;
     Ok(Done::new(href(&visit, id, ""), format!("{} is saved.", saved.name)))
 }
@@ -193,7 +190,8 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
 }
 
 async fn delete(visit: Visit, _: Values) -> Result<Done> {
-    let name = role::delete(visit.domain(), &visit.actor, id_here(&visit).await?).await?;
+    let id = find_to(&visit, Action::RoleDelete).await?.id;
+    let name = role::delete(visit.domain(), &visit.actor, id).await?;
     Ok(Done::new(visit.at(LIST), format!("{name} is deleted.")))
 }
 

@@ -144,7 +144,7 @@ fn cells(t: Task) -> [String; 13] {
 }
 
 async fn page(visit: Visit) -> Result<Sheet> {
-    let t = task::get(visit.domain(), &visit.actor, visit.id(Kind::Task)?).await?;
+    let t = task::get(visit.domain(), &visit.actor, visit.id()).await?;
     visit.within(t.org, Kind::Task)?;
     let objects = Objects::of(&visit, &[t.object_id, t.org.0]).await?;
     let title = t.what();

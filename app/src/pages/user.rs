@@ -31,70 +31,53 @@ pub(super) fn href(visit: &Visit, id: UserId, rest: &str) -> String {
 
 /// The user of the address, if it is one of this place and the visitor may do that to it.
 pub(super) async fn find(visit: &Visit, action: Action) -> Result<User> {
-    let found = visit.domain().store.user(&visit.actor, action, visit.id(Kind::User)?).await?;
+    let found = visit.domain().store.user(&visit.actor, action, visit.id()).await?;
     visit.within(found.org, Kind::User)?;
     Ok(found.into_inner())
 }
 
-/// The same for operations, which decide themselves: only where the provider could name a user of another place.
-pub(super) async fn id_here(visit: &Visit) -> Result<UserId> {
-    let id = visit.id(Kind::User)?;
-    if visit.actor.provider {
-        visit.within(user::get(visit.domain(), &visit.actor, id).await?.org, Kind::User)?;
-    }
-    Ok(id)
+/// The same before something is done: a refusal stands in the audit.
+pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<User> {
+    visit.domain().attempt(&visit.actor, action, find(visit, action)).await
 }
 
 async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&USERS)?;
     let page = user::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &USERS, query, &page);
-    let acts = view! { {view.csv_button()} {new_button(&visit)} }.into_any();
-    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("Role")];
-    if visit.place == Place::Provider {
-        heads.push(Head::new("Organization"));
-    }
-    heads.extend([Head::new("Signs in by"), view.head("seen", "Last sign-in").number(), Head::hidden("Actions")]);
-    let rows = page.items.iter().map(|u| row(&visit, u)).collect_view();
-    let rows = match (view.is_empty(), view.query.narrowed()) {
-        (true, true) => {
-            view! { <Empty title="No user fits">"Search for something else, or take a filter away."</Empty> }.into_any()
-        }
-        (true, false) => {
-            let acts = new_button(&visit).into_any();
-            view! {
-                <Empty title="No users yet" acts>
-                    "Nobody can sign in to this organization."
-                </Empty>
-            }
-            .into_any()
-        }
-        _ => view! {
-            <Table caption="Users" heads list=true>
-                {rows}
-            </Table>
-        }
-        .into_any(),
-    };
-    let body = view! {
-        <PageHead title=ON sub=view.count() acts />
-        {view.filters("users", "Name, e-mail, role")}
-        {rows}
-        {view.pager()}
-    }
-    .into_any();
-    Ok(Sheet::new(ON, ON, vec![Crumb::here(ON)], body))
-}
-
-fn new_button(visit: &Visit) -> impl IntoView + use<> {
-    visit.may(Action::UserCreate).then(|| {
+    let new = visit.may(Action::UserCreate).then(|| {
         view! {
             <a class="btn primary" href=visit.at("/users/new")>
                 <Icon name=Icon::Plus />
                 "New user"
             </a>
         }
-    })
+    });
+    let acts = view! { {view.csv_button()} {new} }.into_any();
+    let provider = visit.place == Place::Provider;
+    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("Role")];
+    if provider {
+        heads.push(Head::new("Organization"));
+    }
+    heads.extend([Head::new("Signs in by"), view.head("seen", "Last sign-in").number(), Head::hidden("Actions")]);
+    let rows = page.items.iter().map(|u| row(&visit, u)).collect_view();
+    let body = view! {
+        <PageHead title=ON sub=view.count() acts />
+        {view.filters("users", "Name, e-mail, role")}
+        {if view.is_empty() {
+            view! { <Empty title="No user fits">"Search for something else, or take a filter away."</Empty> }.into_any()
+        } else {
+            view! {
+                <Table caption="Users" heads list=true>
+                    {rows}
+                </Table>
+            }
+                .into_any()
+        }}
+        {view.pager()}
+    }
+    .into_any();
+    Ok(Sheet::new(ON, ON, vec![Crumb::here(ON)], body))
 }
 
 fn row(visit: &Visit, u: &User) -> impl IntoView + use<> {
@@ -275,7 +258,8 @@ fn linked(words: String, to: Option<String>) -> AnyView {
 }
 
 async fn set_enabled(visit: Visit, enabled: bool) -> Result<Done> {
-    let u = user::set_enabled(visit.domain(), &visit.actor, id_here(&visit).await?, enabled).await?;
+    let id = find_to(&visit, if enabled { Action::UserEnable } else { Action::UserDisable }).await?.id;
+    let u = user::set_enabled(visit.domain(), &visit.actor, id, enabled).await?;
     let word = if enabled { "is enabled." } else { "is disabled and signed out." };
     Ok(Done::new(href(&visit, u.id, ""), format!("{} {word}", u.name)))
 }

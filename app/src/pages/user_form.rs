@@ -3,7 +3,7 @@ use super::{
     choose_org::{choose_org, chosen_org},
     form_error::form_error,
     limits::limit_fields,
-    user::{LIST, ON, find, href, id_here},
+    user::{LIST, ON, find, find_to, href},
 };
 use crate::{
     parts::*,
@@ -39,6 +39,7 @@ const LABELS: &[(&str, &str)] = &[
 ];
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
+    visit.authorize(Action::UserCreate)?;
     let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New user", ON, LIST).await };
     let org = visit.domain().store.org(&visit.actor, Action::UserCreate, org).await?;
     let roles = role::choices(visit.domain(), &visit.actor, org.id).await?;
@@ -46,7 +47,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let mut choices = vec![Choice::new("", "Choose…")];
     choices.extend(roles.iter().map(choice));
     let account = view! {
-        {org_field(&visit, &org.name, "chosen before")}
+        {org_field(&visit, &org.name)}
         {name_field(&fill, "")}
         {full_name_field(&fill, "")}
         {email_field(&fill, "")}
@@ -76,10 +77,11 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     Ok(Sheet::new("New user", ON, vec![Crumb::new(ON, cancel), Crumb::here("New")], body).still())
 }
 
-/// In the provider's portal it is said whose user it is.
-fn org_field(visit: &Visit, org: &str, why: &'static str) -> Option<impl IntoView + use<>> {
+/// In the provider's portal it is said whose user it will be.
+fn org_field(visit: &Visit, org: &str) -> Option<impl IntoView + use<>> {
     let org = org.to_owned();
-    (visit.place == Place::Provider).then(|| view! { <LockedField name="org" label="Organization" value=org why /> })
+    (visit.place == Place::Provider)
+        .then(|| view! { <LockedField name="org" label="Organization" value=org why="chosen before" /> })
 }
 
 fn name_field(fill: &Fill, stored: &str) -> impl IntoView + use<> {
@@ -153,7 +155,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
     };
     let role = role_field(&visit, &fill, &u).await?;
     let account = view! {
-        {org_field(&visit, &u.org_name, "stays the same")}
+        {org_field(&visit, &u.org_name)}
         {who}
         {role}
     };
@@ -198,7 +200,7 @@ async fn edit(visit: Visit, values: Values) -> Result<Done> {
     // a form with locked names has none to check
     let checked = if values.has("name") { spec.clone().check() } else { Ok(spec.clone()) };
     with_problems(problems, checked)?;
-    let id = id_here(&visit).await?;
+    let id = find_to(&visit, Action::UserEdit).await?.id;
     let saved = user::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
     Ok(Done::new(href(&visit, id, ""), format!("{} is saved.", saved.name)))
 }
@@ -244,7 +246,7 @@ async fn password_page(visit: Visit) -> Result<Sheet> {
 }
 
 async fn set_password(visit: Visit, values: Values) -> Result<Done> {
-    let id = id_here(&visit).await?;
+    let id = find_to(&visit, Action::UserResetPassword).await?.id;
     user::reset_password(visit.domain(), &visit.actor, id, Password::new(values.get("password"))).await?;
     Ok(Done::new(href(&visit, id, ""), "The new password is set. The user's sessions have ended."))
 }
@@ -275,7 +277,7 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
 }
 
 async fn delete(visit: Visit, _: Values) -> Result<Done> {
-    let id = id_here(&visit).await?;
+    let id = find_to(&visit, Action::UserDelete).await?.id;
     let name = user::delete(visit.domain(), &visit.actor, id).await?;
     Ok(Done::new(visit.at(LIST), format!("{name} is deleted.")))
 }

@@ -48,7 +48,7 @@ pub(super) fn crumbs_below(visit: &Visit, v: &Vdc, last: &str) -> Vec<Crumb> {
 
 /// The VDC of the address, for somebody who may do `action` to it.
 pub(super) async fn find(visit: &Visit, action: Action) -> Result<Vdc> {
-    let v = visit.domain().store.vdc(&visit.actor, action, visit.id(Kind::Vdc)?).await?.into_inner();
+    let v = visit.domain().store.vdc(&visit.actor, action, visit.id()).await?.into_inner();
     visit.within(v.org, Kind::Vdc)?;
     Ok(v)
 }

@@ -15,6 +15,7 @@ use model::{
 use std::{str::FromStr, sync::Arc};
 use time::OffsetDateTime;
 use tower_sessions::Session;
+use uuid::Uuid;
 
 /// What the server hands to the portal once.
 #[derive(Clone)]
@@ -175,9 +176,9 @@ impl Visit {
         }
     }
 
-    /// The id in the address. One that can't be an id is answered like one that is not there.
-    pub fn id<T: FromStr>(&self, kind: Kind) -> Result<T> {
-        self.ask.param("id").parse().map_err(|_| Error::NotFound(kind))
+    /// The id in the address. One that can't be an id stands for something that is not there.
+    pub fn id<T: FromStr + From<Uuid>>(&self) -> T {
+        self.ask.param("id").parse().unwrap_or_else(|_| T::from(Uuid::nil()))
     }
 
     /// A thing of `org` is shown in that organization's portal and in the provider's, and nowhere else.

@@ -53,6 +53,10 @@ impl Client {
         self.cookies.lock().unwrap().insert(name.into(), value.into());
     }
 
+    pub(crate) fn forget_cookie(&self, name: &str) {
+        self.cookies.lock().unwrap().remove(name);
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         self.send(self.request("GET", path).body(Body::empty()).unwrap()).await
     }

@@ -4,7 +4,7 @@ use domain::Store;
 use rustix::process::{Pid, test_kill_process};
 use sqlx::{ConnectOptions, Connection, Executor, PgConnection, Row, postgres::PgConnectOptions};
 use std::{str::FromStr, sync::LazyLock};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, MutexGuard, mpsc, oneshot};
 
 /// Followed by the number of the process that made it: what a process that is no more left behind is dropped.
 const PREFIX: &str = "ssvirt_test_";
@@ -12,6 +12,8 @@ const PREFIX: &str = "ssvirt_test_";
 pub(crate) struct Database {
     name: String,
     pub(crate) url: String,
+    /// For a test's own looks at it.
+    conn: Mutex<Option<PgConnection>>,
 }
 
 enum Order {
@@ -46,16 +48,13 @@ impl Database {
         let (send, made) = oneshot::channel();
         let _ = KEEPER.send(order(name.clone(), send));
         let url = made.await.expect("a database could not be made: the keeper's message is above");
-        Database { name, url }
+        Database { name, url, conn: Mutex::default() }
     }
 
     /// The first column of the first row, as text. For looking at what no page shows.
     pub(crate) async fn text(&self, sql: &str) -> String {
-        let mut conn = PgConnection::connect(&self.url).await.unwrap();
-        let row = conn.fetch_one(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
-        let text = row.try_get::<Option<String>, _>(0).unwrap_or_else(|e| panic!("{sql}: {e}"));
-        conn.close().await.unwrap();
-        text.unwrap_or_default()
+        let row = self.conn().await.as_mut().unwrap().fetch_one(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+        row.try_get::<Option<String>, _>(0).unwrap_or_else(|e| panic!("{sql}: {e}")).unwrap_or_default()
     }
 
     pub(crate) async fn count(&self, from: &str) -> i64 {
@@ -63,9 +62,17 @@ impl Database {
     }
 
     pub(crate) async fn execute(&self, sql: &str) {
-        let mut conn = PgConnection::connect(&self.url).await.unwrap();
-        conn.execute(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
-        conn.close().await.unwrap();
+        self.conn().await.as_mut().unwrap().execute(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+}
+
+impl Database {
+    async fn conn(&self) -> MutexGuard<'_, Option<PgConnection>> {
+        let mut conn = self.conn.lock().await;
+        if conn.is_none() {
+            *conn = Some(PgConnection::connect(&self.url).await.unwrap());
+        }
+        conn
     }
 }
 

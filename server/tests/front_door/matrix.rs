@@ -1,0 +1,352 @@
+//! Every route, tried by everybody, with ids of one's own, foreign, missing and malformed ones. The routes come from the router;
+//! one without a line here fails.
+mod world;
+
+use crate::harness::{ADMINISTRATOR, TestApp};
+use model::{
+    Action::{self, *},
+    Actor, Kind,
+    decide::{Decision, Resource, decide},
+    org::PROVIDER,
+};
+use std::collections::BTreeSet;
+use world::{Session, World};
+
+/// Who gets in.
+#[derive(Clone, Copy, Debug)]
+enum Takes {
+    /// Nothing: who is signed in gets the second status, who is not the first.
+    Nothing(u16, u16),
+    /// Anybody who is signed in.
+    SomeUser,
+    /// The action's right. Where an action reaches one's own things without it, lists show those.
+    May(Action),
+}
+
+use Takes::*;
+
+/// Method, address, who gets in, and what the address's `{id}` is.
+type Line = (&'static str, &'static str, Takes, Option<Kind>);
+
+/// A tenant finds nothing at the provider's addresses, and nothing at another organization's.
+#[rustfmt::skip]
+const TABLE: &[Line] = &[
+    ("GET",  "/",                                       Nothing(303, 303),   None),
+    ("GET",  "/sign-in",                                Nothing(200, 303),   None),
+    ("POST", "/sign-in",                                Nothing(401, 401),   None),
+    ("GET",  "/sign-in/sso",                            Nothing(401, 303),   None),
+    ("GET",  "/sign-in/sso/callback",                   Nothing(401, 401),   None),
+    ("POST", "/sign-out",                               Nothing(303, 303),   None),
+    ("POST", "/theme",                                  Nothing(303, 303),   None),
+    ("GET",  "/profile",                                SomeUser,            None),
+    ("GET",  "/profile/edit",                           SomeUser,            None),
+    ("POST", "/profile/edit",                           SomeUser,            None),
+    ("GET",  "/profile/password",                       SomeUser,            None),
+    ("POST", "/profile/password",                       SomeUser,            None),
+    ("POST", "/profile/sessions/end",                   SomeUser,            None),
+    ("GET",  "/provider",                               SomeUser,            None),
+    ("GET",  "/provider/organizations",                 May(OrgList),        None),
+    ("GET",  "/provider/organizations.csv",             May(OrgList),        None),
+    ("GET",  "/provider/organizations/new",             May(OrgCreate),      None),
+    ("POST", "/provider/organizations/new",             May(OrgCreate),      None),
+    ("GET",  "/provider/organizations/{id}",            May(OrgView),        Some(Kind::Org)),
+    ("GET",  "/provider/organizations/{id}/edit",       May(OrgEdit),        Some(Kind::Org)),
+    ("POST", "/provider/organizations/{id}/edit",       May(OrgEdit),        Some(Kind::Org)),
+    ("POST", "/provider/organizations/{id}/enable",     May(OrgEnable),      Some(Kind::Org)),
+    ("POST", "/provider/organizations/{id}/disable",    May(OrgDisable),     Some(Kind::Org)),
+    ("GET",  "/provider/organizations/{id}/delete",     May(OrgDelete),      Some(Kind::Org)),
+    ("POST", "/provider/organizations/{id}/delete",     May(OrgDelete),      Some(Kind::Org)),
+    ("GET",  "/provider/users",                         May(UserList),       None),
+    ("GET",  "/provider/users.csv",                     May(UserList),       None),
+    ("GET",  "/provider/users/new",                     May(UserCreate),     None),
+    ("POST", "/provider/users/new",                     May(UserCreate),     None),
+    ("GET",  "/provider/users/{id}",                    May(UserView),       Some(Kind::User)),
+    ("GET",  "/provider/users/{id}/edit",               May(UserEdit),       Some(Kind::User)),
+    ("POST", "/provider/users/{id}/edit",               May(UserEdit),       Some(Kind::User)),
+    ("GET",  "/provider/users/{id}/password",           May(UserResetPassword), Some(Kind::User)),
+    ("POST", "/provider/users/{id}/password",           May(UserResetPassword), Some(Kind::User)),
+    ("POST", "/provider/users/{id}/enable",             May(UserEnable),     Some(Kind::User)),
+    ("POST", "/provider/users/{id}/disable",            May(UserDisable),    Some(Kind::User)),
+    ("GET",  "/provider/users/{id}/delete",             May(UserDelete),     Some(Kind::User)),
+    ("POST", "/provider/users/{id}/delete",             May(UserDelete),     Some(Kind::User)),
+    ("GET",  "/provider/roles",                         May(RoleList),       None),
+    ("GET",  "/provider/roles.csv",                     May(RoleList),       None),
+    ("GET",  "/provider/roles/new",                     May(RoleCreate),     None),
+    ("POST", "/provider/roles/new",                     May(RoleCreate),     None),
+    ("GET",  "/provider/roles/{id}",                    May(RoleView),       Some(Kind::Role)),
+    ("GET",  "/provider/roles/{id}/edit",               May(RoleEdit),       Some(Kind::Role)),
+    ("POST", "/provider/roles/{id}/edit",               May(RoleEdit),       Some(Kind::Role)),
+    ("GET",  "/provider/roles/{id}/delete",             May(RoleDelete),     Some(Kind::Role)),
+    ("POST", "/provider/roles/{id}/delete",             May(RoleDelete),     Some(Kind::Role)),
+    ("GET",  "/provider/vdcs",                          May(VdcList),        None),
+    ("GET",  "/provider/vdcs.csv",                      May(VdcList),        None),
+    ("GET",  "/provider/vdcs/new",                      May(VdcCreate),      None),
+    ("POST", "/provider/vdcs/new",                      May(VdcCreate),      None),
+    ("GET",  "/provider/vdcs/{id}",                     May(VdcView),        Some(Kind::Vdc)),
+    ("GET",  "/provider/vdcs/{id}/edit",                May(VdcEdit),        Some(Kind::Vdc)),
+    ("POST", "/provider/vdcs/{id}/edit",                May(VdcEdit),        Some(Kind::Vdc)),
+    ("POST", "/provider/vdcs/{id}/enable",              May(VdcEnable),      Some(Kind::Vdc)),
+    ("POST", "/provider/vdcs/{id}/disable",             May(VdcDisable),     Some(Kind::Vdc)),
+    ("GET",  "/provider/vdcs/{id}/delete",              May(VdcDelete),      Some(Kind::Vdc)),
+    ("POST", "/provider/vdcs/{id}/delete",              May(VdcDelete),      Some(Kind::Vdc)),
+    ("GET",  "/provider/tasks",                         May(TaskList),       None),
+    ("GET",  "/provider/tasks.csv",                     May(TaskList),       None),
+    ("GET",  "/provider/tasks/{id}",                    May(TaskView),       Some(Kind::Task)),
+    ("GET",  "/provider/events",                        May(EventList),      None),
+    ("GET",  "/provider/events.csv",                    May(EventList),      None),
+    ("GET",  "/provider/audit",                         May(AuditList),      None),
+    ("GET",  "/provider/audit.csv",                     May(AuditList),      None),
+    ("GET",  "/tenant/{org}",                           SomeUser,            None),
+    ("GET",  "/tenant/{org}/organization",              May(OrgView),        None),
+    ("GET",  "/tenant/{org}/organization/edit",         May(OrgEdit),        None),
+    ("POST", "/tenant/{org}/organization/edit",         May(OrgEdit),        None),
+    ("GET",  "/tenant/{org}/users",                     May(UserList),       None),
+    ("GET",  "/tenant/{org}/users.csv",                 May(UserList),       None),
+    ("GET",  "/tenant/{org}/users/new",                 May(UserCreate),     None),
+    ("POST", "/tenant/{org}/users/new",                 May(UserCreate),     None),
+    ("GET",  "/tenant/{org}/users/{id}",                May(UserView),       Some(Kind::User)),
+    ("GET",  "/tenant/{org}/users/{id}/edit",           May(UserEdit),       Some(Kind::User)),
+    ("POST", "/tenant/{org}/users/{id}/edit",           May(UserEdit),       Some(Kind::User)),
+    ("GET",  "/tenant/{org}/users/{id}/password",       May(UserResetPassword), Some(Kind::User)),
+    ("POST", "/tenant/{org}/users/{id}/password",       May(UserResetPassword), Some(Kind::User)),
+    ("POST", "/tenant/{org}/users/{id}/enable",         May(UserEnable),     Some(Kind::User)),
+    ("POST", "/tenant/{org}/users/{id}/disable",        May(UserDisable),    Some(Kind::User)),
+    ("GET",  "/tenant/{org}/users/{id}/delete",         May(UserDelete),     Some(Kind::User)),
+    ("POST", "/tenant/{org}/users/{id}/delete",         May(UserDelete),     Some(Kind::User)),
+    ("GET",  "/tenant/{org}/roles",                     May(RoleList),       None),
+    ("GET",  "/tenant/{org}/roles.csv",                 May(RoleList),       None),
+    ("GET",  "/tenant/{org}/roles/new",                 May(RoleCreate),     None),
+    ("POST", "/tenant/{org}/roles/new",                 May(RoleCreate),     None),
+    ("GET",  "/tenant/{org}/roles/{id}",                May(RoleView),       Some(Kind::Role)),
+    ("GET",  "/tenant/{org}/roles/{id}/edit",           May(RoleEdit),       Some(Kind::Role)),
+    ("POST", "/tenant/{org}/roles/{id}/edit",           May(RoleEdit),       Some(Kind::Role)),
+    ("GET",  "/tenant/{org}/roles/{id}/delete",         May(RoleDelete),     Some(Kind::Role)),
+    ("POST", "/tenant/{org}/roles/{id}/delete",         May(RoleDelete),     Some(Kind::Role)),
+    ("GET",  "/tenant/{org}/vdcs",                      May(VdcList),        None),
+    ("GET",  "/tenant/{org}/vdcs.csv",                  May(VdcList),        None),
+    ("GET",  "/tenant/{org}/vdcs/new",                  May(VdcCreate),      None),
+    ("POST", "/tenant/{org}/vdcs/new",                  May(VdcCreate),      None),
+    ("GET",  "/tenant/{org}/vdcs/{id}",                 May(VdcView),        Some(Kind::Vdc)),
+    ("GET",  "/tenant/{org}/vdcs/{id}/edit",            May(VdcEdit),        Some(Kind::Vdc)),
+    ("POST", "/tenant/{org}/vdcs/{id}/edit",            May(VdcEdit),        Some(Kind::Vdc)),
+    ("POST", "/tenant/{org}/vdcs/{id}/enable",          May(VdcEnable),      Some(Kind::Vdc)),
+    ("POST", "/tenant/{org}/vdcs/{id}/disable",         May(VdcDisable),     Some(Kind::Vdc)),
+    ("GET",  "/tenant/{org}/vdcs/{id}/delete",          May(VdcDelete),      Some(Kind::Vdc)),
+    ("POST", "/tenant/{org}/vdcs/{id}/delete",          May(VdcDelete),      Some(Kind::Vdc)),
+    ("GET",  "/tenant/{org}/tasks",                     May(TaskList),       None),
+    ("GET",  "/tenant/{org}/tasks.csv",                 May(TaskList),       None),
+    ("GET",  "/tenant/{org}/tasks/{id}",                May(TaskView),       Some(Kind::Task)),
+    ("GET",  "/tenant/{org}/events",                    May(EventList),      None),
+    ("GET",  "/tenant/{org}/events.csv",                May(EventList),      None),
+    ("GET",  "/tenant/{org}/audit",                     May(AuditList),      None),
+    ("GET",  "/tenant/{org}/audit.csv",                 May(AuditList),      None),
+];
+
+/// What is not the portal's: these are for anybody (or, `/metrics`, for anybody near), and a stream for nobody is empty.
+const OTHERS: &[(&str, u16, u16)] = &[
+    ("/healthz", 200, 200),
+    ("/readyz", 200, 200),
+    ("/metrics", 200, 200),
+    ("/favicon.ico", 200, 200),
+    ("/a/dev/nothing.css", 404, 404),
+    ("/events", 204, 200),
+    ("/api/versions", 404, 404),
+    ("/fn/anything", 404, 404),
+];
+
+#[tokio::test]
+async fn every_route_of_the_portal_has_its_line() {
+    let app = TestApp::start().await;
+    let served: BTreeSet<(String, String)> =
+        server::portal_routes(&app.state).into_iter().map(|r| (r.method.to_string(), r.path)).collect();
+    let listed: BTreeSet<(String, String)> = TABLE.iter().map(|(m, p, ..)| ((*m).into(), (*p).into())).collect();
+    assert_eq!(listed.len(), TABLE.len(), "a line stands twice");
+    let missing: Vec<_> = served.difference(&listed).collect();
+    let gone: Vec<_> = listed.difference(&served).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "without a line: {missing:?}\nwithout a route: {gone:?}");
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Which {
+    Own,
+    Foreign,
+    Missing,
+    Malformed,
+}
+
+const MISSING: &str = "01900000-0000-7000-8000-0000deadbeef";
+
+/// The status that the table, and the one function that decides, say.
+fn expected(line: &Line, actor: Option<&Actor>, world: &World, which: Which) -> u16 {
+    let (method, path, takes, id) = *line;
+    let done = if method == "GET" { 200 } else { 303 };
+    if let Nothing(nobody, somebody) = takes {
+        return if actor.is_some() { somebody } else { nobody };
+    }
+    let Some(actor) = actor else { return if method == "GET" { 303 } else { 401 } };
+    let provider_place = path.starts_with("/provider");
+    if provider_place && !actor.provider || path.starts_with("/tenant") && !actor.provider && actor.org != world.acme.id
+    {
+        return 404;
+    }
+    let May(action) = takes else { return done };
+    // in the provider's own portal no organization is foreign
+    let there = matches!(which, Which::Own) || which == Which::Foreign && provider_place;
+    match (decide(actor, action, Resource::Of(world.acme.id)), id) {
+        (Decision::Forbid(_), _) => 403,
+        (Decision::Allow, None) => done,
+        (Decision::Allow, Some(_)) if there => done,
+        (Decision::Allow | Decision::Hide, Some(_)) => 404,
+        // a list of one's own things, where one can have some
+        (Decision::Hide, None) if provider_place || actor.org == world.acme.id => done,
+        (Decision::Hide, None) => 404,
+    }
+}
+
+async fn walk(session: Session) {
+    let world = World::new().await;
+    let (client, actor) = world.visitor(session).await;
+    let outsider = actor.as_ref().is_none_or(|a| !a.provider && a.org != world.zebra.id);
+    let untouched = world.zebra_rows().await;
+    let mut failures = vec![];
+    for (path, nobody, somebody) in OTHERS {
+        let want = if actor.is_some() { *somebody } else { *nobody };
+        let got = client.begin(client.request("GET", path).body(Default::default()).unwrap()).await.status().as_u16();
+        if got != want {
+            failures.push(format!("GET {path}: {got}, not {want}"));
+        }
+    }
+    // signing out comes last
+    let (rest, end): (Vec<&Line>, Vec<&Line>) = TABLE.iter().partition(|(_, path, ..)| *path != "/sign-out");
+    for line in rest.into_iter().chain(end) {
+        let (method, pattern, takes, kind) = *line;
+        let whiches: &[Which] = match kind {
+            Some(_) => &[Which::Own, Which::Foreign, Which::Missing, Which::Malformed],
+            None => &[Which::Own],
+        };
+        let mut unseen: Vec<String> = vec![];
+        for which in whiches {
+            let want = expected(line, actor.as_ref(), &world, *which);
+            let id = match (kind, which) {
+                (None, _) => String::new(),
+                (Some(kind), Which::Own) => world.own(kind, pattern, method == "POST" && want == 303).await,
+                // the provider may change it, so that the next one finds something else: one of acme's will do
+                (Some(kind), Which::Foreign) if want == 303 => world.own(kind, pattern, true).await,
+                (Some(kind), Which::Foreign) => world.foreign(kind).await,
+                (Some(_), Which::Missing) => MISSING.into(),
+                (Some(_), Which::Malformed) => "not-an-id".into(),
+            };
+            let path = pattern.replace("{org}", "acme").replace("{id}", &id);
+            client.forget_cookie("toast"); // what an earlier request did is said once, on any page
+            let answer = world.ask(&client, method, &path, &id).await;
+            let got = answer.status.as_u16();
+            if got != want {
+                failures.push(format!("{method} {pattern} {which:?}: {got}, not {want}: {}", answer.location()));
+                continue;
+            }
+            if got == 303
+                && actor.is_none()
+                && !matches!(takes, Nothing(..))
+                && !answer.location().starts_with("/sign-in?next=")
+            {
+                failures.push(format!("{method} {pattern} {which:?} leads to {}", answer.location()));
+            }
+            let body = answer.apart_from(&[&path]);
+            if outsider && (body.contains("zebra") || body.contains("Zebra")) {
+                failures.push(format!("{method} {pattern} {which:?} shows what is another's: {}", answer.text()));
+            }
+            if matches!(got, 403 | 404) && *which != Which::Own {
+                unseen.push(body);
+            }
+            let reached = actor.is_some()
+                && method == "POST"
+                && (got == 403 || got == 404 && in_place(&world, actor.as_ref(), pattern));
+            if reached {
+                let sql = format!("audit where request_id = '{}' and result = 'refused'", answer.request_id());
+                let rows = world.app.db.count(&sql).await;
+                if rows != 1 {
+                    failures
+                        .push(format!("{method} {pattern} {which:?}: the refusal stands {rows} times in the audit"));
+                }
+            }
+        }
+        if unseen.windows(2).any(|two| two[0] != two[1]) {
+            failures.push(format!("{method} {pattern}: foreign, missing and malformed ids differ"));
+        }
+    }
+    if outsider && world.zebra_rows().await != untouched {
+        failures.push("something of another organization was changed".into());
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Did the request get as far as what it asked for?
+fn in_place(world: &World, actor: Option<&Actor>, pattern: &str) -> bool {
+    actor.is_some_and(|a| a.provider || pattern.starts_with("/tenant") && a.org == world.acme.id)
+}
+
+macro_rules! visitors {
+    ($($name:ident $session:expr),* $(,)?) => {$(
+        #[tokio::test]
+        async fn $name() {
+            walk($session).await;
+        }
+    )*};
+}
+
+visitors! {
+    nobody_is_sent_to_the_door Session::None,
+    an_expired_session_is_nobody Session::Expired,
+    a_disabled_user_is_nobody Session::Disabled,
+    the_provider_goes_everywhere Session::Of(PROVIDER, ADMINISTRATOR),
+    a_user_of_the_providers_has_the_rights_of_the_role Session::Of(PROVIDER, "clerk"),
+    an_organizations_administrator_stays_in_the_organization Session::Of("acme", "an-admin"),
+    a_catalog_author_stays_within_the_role Session::Of("acme", "an-author"),
+    a_vapp_author_stays_within_the_role Session::Of("acme", "a-builder"),
+    a_vapp_user_stays_within_the_role Session::Of("acme", "a-user"),
+    who_has_console_access_only_stays_within_the_role Session::Of("acme", "a-console"),
+    who_defers_to_an_identity_provider_stays_within_the_role Session::Of("acme", "a-deferrer"),
+    another_tenants_administrator_finds_nothing_here Session::Of("zebra", "zebra-admin"),
+}
+
+#[tokio::test]
+async fn another_organizations_address_is_answered_like_one_that_is_not_there() {
+    let world = World::new().await;
+    let (client, _) = world.visitor(Session::Of("acme", "an-admin")).await;
+    let untouched = world.zebra_rows().await;
+    for (method, pattern, ..) in TABLE.iter().filter(|(_, path, ..)| path.starts_with("/tenant")) {
+        let mut answers = vec![];
+        for org in ["zebra", "Zebra", "nowhere", "System", "%2e%2e", "%20"] {
+            let id = if pattern.contains("/users") { world.foreign(Kind::User).await } else { String::from("x") };
+            let path = pattern.replace("{org}", org).replace("{id}", &id);
+            let answer = world.ask(&client, method, &path, &id).await;
+            assert_eq!(answer.status.as_u16(), 404, "{method} {path}");
+            answers.push(answer.apart_from(&[&path, &path.replace("%2e", ".").replace("%20", " ")]));
+        }
+        assert!(answers.windows(2).all(|two| two[0] == two[1]), "{method} {pattern}: {answers:#?}");
+    }
+    assert_eq!(world.zebra_rows().await, untouched);
+}
+
+#[tokio::test]
+async fn ids_that_stand_in_a_query_or_a_form_are_looked_at_too() {
+    let world = World::new().await;
+    let (client, _) = world.visitor(Session::Of("acme", "an-admin")).await;
+    let entry = format!("select id::text from audit where org_id = '{}' limit 1", world.zebra.id);
+    let entry = world.app.db.text(&entry).await;
+    let role = world.foreign(Kind::Role).await;
+    for (address, foreign) in [("audit?entry=", entry.as_str()), ("roles/new?copy=", role.as_str())] {
+        let mut answers = vec![];
+        for id in [foreign, "01900000-0000-7000-8000-0000deadbeef", "not-an-id"] {
+            let path = format!("/tenant/acme/{address}{id}");
+            answers.push(client.get(&path).await.must(404).apart_from(&[&path]));
+        }
+        assert!(answers.windows(2).all(|two| two[0] == two[1]), "{address}: {answers:#?}");
+    }
+    // what is made in an organization's portal is made in that organization, whatever the form says
+    let zebra = world.zebra.id.to_string();
+    let form = [("org", zebra.as_str()), ("name", "smuggled"), ("allocation_model", "PayAsYouGo")];
+    client.post("/tenant/acme/vdcs/new", &form).await.must(303);
+    let owner = "select o.name from vdcs v join organizations o on o.id = v.org_id where v.name = 'smuggled'";
+    assert_eq!(world.app.db.text(owner).await, "acme");
+}

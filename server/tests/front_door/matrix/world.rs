@@ -1,0 +1,221 @@
+//! Two organizations, the visitors, and forms that would be accepted.
+use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg};
+use domain::{org, user, vdc};
+use model::{
+    Actor, Kind, Right, RoleId,
+    role::Predefined::{self, *},
+};
+use time::Duration;
+
+/// What a visitor's session is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Session {
+    None,
+    Expired,
+    Disabled,
+    Of(&'static str, &'static str),
+}
+
+/// Two organizations alike. Everything of the second is called zebra, so that it can be told wherever it shows.
+pub(super) struct World {
+    pub(super) app: TestApp,
+    pub(super) acme: TestOrg,
+    pub(super) zebra: TestOrg,
+    acme_role: RoleId,
+    zebra_role: RoleId,
+    number: std::cell::Cell<u32>,
+}
+
+const TENANT_ROLES: [(&str, Predefined); 6] = [
+    ("an-admin", OrganizationAdministrator),
+    ("an-author", CatalogAuthor),
+    ("a-builder", VappAuthor),
+    ("a-user", VappUser),
+    ("a-console", ConsoleAccessOnly),
+    ("a-deferrer", DeferToIdentityProvider),
+];
+
+impl World {
+    pub(super) async fn new() -> World {
+        let app = TestApp::start().await;
+        let mut acme = app.org("acme").vdc("prod").user("target", ConsoleAccessOnly);
+        for (name, role) in TENANT_ROLES {
+            acme = acme.user(name, role);
+        }
+        let acme = acme.make().await;
+        let zebra = app.org("zebra").vdc("zebra-vdc").user("zebra-user", ConsoleAccessOnly).make().await;
+        let acme_role = app.role(acme.id, "Own", &[Right::VdcView]).await;
+        let zebra_role = app.role(zebra.id, "Zebra role", &[Right::VdcView]).await;
+        let system = app.domain.store.provider_org().await.unwrap().unwrap().0;
+        app.user(system, "clerk", VappUser.id()).await;
+        World { app, acme, zebra, acme_role, zebra_role, number: 0.into() }
+    }
+
+    /// A browser, and who it is if anybody.
+    pub(super) async fn visitor(&self, session: Session) -> (Client, Option<Actor>) {
+        let app = &self.app;
+        match session {
+            Session::None => (app.browser(), None),
+            Session::Expired => {
+                let client = app.sign_in("acme", "an-admin").await;
+                app.clock.advance(Duration::minutes(31));
+                (client, None)
+            }
+            Session::Disabled => {
+                let client = app.sign_in("acme", "an-admin").await;
+                user::set_enabled(&app.domain, &app.operator().await, self.acme.user("an-admin"), false).await.unwrap();
+                (client, None)
+            }
+            Session::Of(org, name) => {
+                let sql = format!(
+                    "select u.id::text from users u join organizations o on o.id = u.org_id
+                     where o.name = '{org}' and u.name = '{name}'"
+                );
+                let actor = app.actor(app.db.text(&sql).await.parse().unwrap()).await;
+                (app.sign_in(org, name).await, Some(actor))
+            }
+        }
+    }
+
+    fn next(&self) -> u32 {
+        self.number.set(self.number.get() + 1);
+        self.number.get()
+    }
+
+    /// Something of acme's that this POST can be done to; a new one where it would be used up.
+    pub(super) async fn own(&self, kind: Kind, path: &str, used_up: bool) -> String {
+        let (app, n) = (&self.app, self.next());
+        let operator = app.operator().await;
+        let off = path.ends_with("/enable");
+        match kind {
+            Kind::Org if used_up => {
+                let made = app.org(&format!("acme-{n}")).make().await;
+                if off || path.ends_with("/delete") {
+                    org::set_enabled(&app.domain, &operator, made.id, false).await.unwrap();
+                }
+                made.id.to_string()
+            }
+            Kind::Org => self.acme.id.to_string(),
+            Kind::User if used_up => {
+                let id = app.user(self.acme.id, &format!("user-{n}"), DeferToIdentityProvider.id()).await;
+                if off {
+                    user::set_enabled(&app.domain, &operator, id, false).await.unwrap();
+                }
+                id.to_string()
+            }
+            Kind::User => self.acme.user("target").to_string(),
+            Kind::Role if used_up => app.role(self.acme.id, &format!("Role {n}"), &[Right::VdcView]).await.to_string(),
+            Kind::Role => self.acme_role.to_string(),
+            Kind::Vdc if used_up => {
+                let id = app.vdc(self.acme.id, &format!("vdc-{n}")).await;
+                if off {
+                    vdc::set_enabled(&app.domain, &operator, id, false).await.unwrap();
+                }
+                id.to_string()
+            }
+            Kind::Vdc => self.acme.vdc("prod").to_string(),
+            Kind::Task => self.task_of(&self.acme).await,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(super) async fn foreign(&self, kind: Kind) -> String {
+        match kind {
+            Kind::Org => self.zebra.id.to_string(),
+            Kind::User => self.zebra.user("zebra-user").to_string(),
+            Kind::Role => self.zebra_role.to_string(),
+            Kind::Vdc => self.zebra.vdc("zebra-vdc").to_string(),
+            Kind::Task => self.task_of(&self.zebra).await,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn task_of(&self, org: &TestOrg) -> String {
+        self.app.db.text(&format!("select id::text from tasks where org_id = '{}' order by id limit 1", org.id)).await
+    }
+
+    /// A form that would be accepted.
+    async fn form(&self, path: &str, id: &str) -> Vec<(&'static str, String)> {
+        let n = self.next();
+        let role = DeferToIdentityProvider.id().to_string();
+        // of what is another's nothing is known
+        let column = async |table: &str, column: &str, else_: &str| {
+            let own = if table == "organizations" {
+                "name <> 'zebra'".into()
+            } else {
+                format!("org_id <> '{}'", self.zebra.id)
+            };
+            let sql = format!(
+                "select {column}::text from {table} where id::text = '{id}' and {own} union all select '{else_}' limit 1"
+            );
+            self.app.db.text(&sql).await
+        };
+        let version = async |table: &str| ("version", column(table, "version", "1").await);
+        let name = async |table: &str| ("name", column(table, "name", "some-name").await);
+        match path.split('/').next_back() {
+            Some("new") if path.contains("/organizations/") => {
+                vec![("name", format!("new-{n}")), ("admin_name", "boss".into()), ("admin_password", PASSWORD.into())]
+            }
+            Some("new") if path.contains("/users/") => vec![
+                ("org", self.acme.id.to_string()),
+                ("name", format!("new-{n}")),
+                ("password", PASSWORD.into()),
+                ("role", role),
+            ],
+            Some("new") if path.contains("/roles/") => vec![
+                ("org", self.acme.id.to_string()),
+                ("name", format!("New {n}")),
+                ("rights", Right::VdcView.name().into()),
+            ],
+            Some("new") => vec![
+                ("org", self.acme.id.to_string()),
+                ("name", format!("new-{n}")),
+                ("allocation_model", "PayAsYouGo".into()),
+            ],
+            Some("edit") if path.ends_with("/organization/edit") => {
+                let sql = format!("select version::text from organizations where id = '{}'", self.acme.id);
+                vec![("version", self.app.db.text(&sql).await), ("display_name", format!("Acme {n}"))]
+            }
+            Some("edit") if path == "/profile/edit" => vec![("version", "1".into()), ("full_name", "Me".into())],
+            Some("edit") if path.contains("/organizations/") => {
+                vec![version("organizations").await, name("organizations").await]
+            }
+            Some("edit") if path.contains("/users/") => {
+                vec![version("users").await, name("users").await, ("role", column("users", "role_id", &role).await)]
+            }
+            Some("edit") if path.contains("/roles/") => {
+                vec![version("roles").await, ("name", format!("Role {n}")), ("rights", Right::VdcView.name().into())]
+            }
+            Some("edit") => {
+                vec![version("vdcs").await, ("name", format!("vdc-{n}")), ("allocation_model", "PayAsYouGo".into())]
+            }
+            Some("password") if path == "/profile/password" => {
+                vec![("old_password", PASSWORD.into()), ("password", PASSWORD.into())]
+            }
+            Some("password") => vec![("password", PASSWORD.into())],
+            Some("delete") if path.contains("/organizations/") => vec![name("organizations").await],
+            Some("delete") if path.contains("/vdcs/") => vec![name("vdcs").await],
+            _ => vec![],
+        }
+    }
+
+    pub(super) async fn ask(&self, client: &Client, method: &str, path: &str, id: &str) -> Answer {
+        if method == "GET" {
+            return client.get(path).await;
+        }
+        let form = self.form(path, id).await;
+        let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        client.post(path, &form).await
+    }
+
+    /// All that is zebra's, to see that nobody changed it.
+    pub(super) async fn zebra_rows(&self) -> String {
+        let id = self.zebra.id;
+        let sql = format!(
+            "select string_agg(r, '|' order by r) from (select o::text r from organizations o where id = '{id}'
+             union all select u::text from users u where org_id = '{id}' union all select v::text from vdcs v where org_id = '{id}'
+             union all select r::text from roles r where org_id = '{id}') rows"
+        );
+        self.app.db.text(&sql).await
+    }
+}
