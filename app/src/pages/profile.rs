@@ -24,7 +24,8 @@ pub fn routes(r: Routes) -> Routes {
 
 async fn page(visit: Visit) -> Result<Sheet> {
     let me = profile::get(visit.domain(), &visit.actor).await?;
-    let sessions = profile::sessions(visit.domain(), &visit.actor, &visit.ask.visitor.session_hash).await?;
+    let mut sessions = profile::sessions(visit.domain(), &visit.actor, &visit.ask.visitor.session_hash).await?;
+    sessions.sort_by_key(|s| !s.current);
     let acts = me.local().then(|| {
         view! {
             <a class="btn" href="/profile/edit">
@@ -36,7 +37,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             </a>
         }
     });
-    let says = (!me.local()).then(|| "Your name and password come from the identity provider and are changed there.");
+    let says = (!me.local()).then_some("Your name and password come from the identity provider and are changed there.");
     let meters = meters(&me.used, &me.limits);
     let meters = view! { <div class="meters">{meters}</div> };
     let body = view! {

@@ -25,8 +25,12 @@ pub(super) fn routes(r: Routes) -> Routes {
     )
 }
 
-const LABELS: &[(&str, &str)] =
-    &[("name", "Name"), ("description", "Description"), ("rights", "Rights on one side only")];
+/// A conflict tells of the rights only those that one side has.
+fn labels(fill: &Fill) -> [(&'static str, &'static str); 3] {
+    let conflict = matches!(fill.failure(), Some(Error::Conflict(_)));
+    let rights = if conflict { "Rights on one side only" } else { "Rights" };
+    [("name", "Name"), ("description", "Description"), ("rights", rights)]
+}
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
     visit.authorize(Action::RoleCreate)?;
@@ -48,7 +52,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let body = view! {
         <PageHead title="New role" lede="A set of rights to give to users." />
         <form method="post" class="form" novalidate>
-            {form_error(&fill, LABELS)}
+            {form_error(&fill, &labels(&fill))}
             <input type="hidden" name="org" value=org />
             <FormSection title="Role">{names}</FormSection>
             <FormSection title="Rights" lede="What its users may do.">
@@ -124,7 +128,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
             let rights = rights_fields(&fill, r.rights, grantable, org.is_provider);
             view! {
                 <form method="post" class="form" novalidate>
-                    {form_error(&fill, LABELS)}
+                    {form_error(&fill, &labels(&fill))}
                     <input type="hidden" name="version" value=fill.version(r.version) />
                     <FormSection title="Role">{names}</FormSection>
                     <FormSection title="Rights" lede="A change counts at once for everybody who has the role.">

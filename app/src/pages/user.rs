@@ -45,39 +45,52 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&USERS)?;
     let page = user::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &USERS, query, &page);
-    let new = visit.may(Action::UserCreate).then(|| {
+    let acts = view! { {view.csv_button()} {new_button(&visit)} }.into_any();
+    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("Role")];
+    if visit.place == Place::Provider {
+        heads.push(Head::new("Organization"));
+    }
+    heads.extend([Head::new("Signs in by"), view.head("seen", "Last sign-in").number(), Head::hidden("Actions")]);
+    let rows = page.items.iter().map(|u| row(&visit, u)).collect_view();
+    let rows = match (view.is_empty(), view.query.narrowed()) {
+        (true, true) => {
+            view! { <Empty title="No user fits">"Search for something else, or take a filter away."</Empty> }.into_any()
+        }
+        (true, false) => {
+            let acts = new_button(&visit).into_any();
+            view! {
+                <Empty title="No users yet" acts>
+                    "Nobody can sign in to this organization."
+                </Empty>
+            }
+            .into_any()
+        }
+        _ => view! {
+            <Table caption="Users" heads list=true>
+                {rows}
+            </Table>
+        }
+        .into_any(),
+    };
+    let body = view! {
+        <PageHead title=ON sub=view.count() acts />
+        {view.filters("users", "Name, e-mail, role")}
+        {rows}
+        {view.pager()}
+    }
+    .into_any();
+    Ok(Sheet::new(ON, ON, vec![Crumb::here(ON)], body))
+}
+
+fn new_button(visit: &Visit) -> impl IntoView + use<> {
+    visit.may(Action::UserCreate).then(|| {
         view! {
             <a class="btn primary" href=visit.at("/users/new")>
                 <Icon name=Icon::Plus />
                 "New user"
             </a>
         }
-    });
-    let acts = view! { {view.csv_button()} {new} }.into_any();
-    let provider = visit.place == Place::Provider;
-    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("Role")];
-    if provider {
-        heads.push(Head::new("Organization"));
-    }
-    heads.extend([Head::new("Signs in by"), view.head("seen", "Last sign-in").number(), Head::hidden("Actions")]);
-    let rows = page.items.iter().map(|u| row(&visit, u)).collect_view();
-    let body = view! {
-        <PageHead title=ON sub=view.count() acts />
-        {view.filters("users", "Name, e-mail, role")}
-        {if view.is_empty() {
-            view! { <Empty title="No user fits">"Search for something else, or take a filter away."</Empty> }.into_any()
-        } else {
-            view! {
-                <Table caption="Users" heads list=true>
-                    {rows}
-                </Table>
-            }
-                .into_any()
-        }}
-        {view.pager()}
-    }
-    .into_any();
-    Ok(Sheet::new(ON, ON, vec![Crumb::here(ON)], body))
+    })
 }
 
 fn row(visit: &Visit, u: &User) -> impl IntoView + use<> {

@@ -47,7 +47,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let mut choices = vec![Choice::new("", "Choose…")];
     choices.extend(roles.iter().map(choice));
     let account = view! {
-        {org_field(&visit, &org.name)}
+        {org_field(&visit, &org.name, "chosen before")}
         {name_field(&fill, "")}
         {full_name_field(&fill, "")}
         {email_field(&fill, "")}
@@ -77,11 +77,10 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     Ok(Sheet::new("New user", ON, vec![Crumb::new(ON, cancel), Crumb::here("New")], body).still())
 }
 
-/// In the provider's portal it is said whose user it will be.
-fn org_field(visit: &Visit, org: &str) -> Option<impl IntoView + use<>> {
+/// In the provider's portal it is said whose user it is.
+fn org_field(visit: &Visit, org: &str, why: &'static str) -> Option<impl IntoView + use<>> {
     let org = org.to_owned();
-    (visit.place == Place::Provider)
-        .then(|| view! { <LockedField name="org" label="Organization" value=org why="chosen before" /> })
+    (visit.place == Place::Provider).then(|| view! { <LockedField name="org" label="Organization" value=org why /> })
 }
 
 fn name_field(fill: &Fill, stored: &str) -> impl IntoView + use<> {
@@ -155,7 +154,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
     };
     let role = role_field(&visit, &fill, &u).await?;
     let account = view! {
-        {org_field(&visit, &u.org_name)}
+        {org_field(&visit, &u.org_name, "stays the same")}
         {who}
         {role}
     };

@@ -150,7 +150,7 @@ pub(super) fn numbered_org(context: &Context<'_>, number: u32, tables: &mut Tabl
         let late = f64::from(mixed(number, turn) % 1000) / 1250.0;
         let at = if turn < 3 { born + step * turn } else { born + step * (f64::from(turn) + late) };
         let who = if turn == 0 { &operator } else { &admin };
-        let fails = turn > 3 && mixed(number, turn) % 29 == 0;
+        let fails = turn > 3 && mixed(number, turn).is_multiple_of(29);
         // after the first three each organization is at another point of the round
         let deed = deed(if turn < 3 { turn } else { turn + number % 5 }, at, fails, &mut org, &mut vdcs);
         record(&Happening { org: org.id, number, turn, at, who, deed, fails }, tables);

@@ -106,7 +106,7 @@ async fn of_two_who_edit_at_once_the_second_sees_both_values_and_decides() {
     let back = second.fill_page(&opened, &edit, &[("display_name", "Acme Two"), ("cpu_limit", "8")]).await.must(409);
     let back =
         back.says("acme was changed by administrator while you were editing").says("now “Acme One”, yours “Acme Two”");
-    let back = back.says("now “no limit”, yours “8 vCPU”");
+    let back = back.says("now “no limit”, yours “8 vCPU”").says("administrator");
     assert_eq!(back.field("display_name").as_deref(), Some("Acme Two"), "what was typed stays");
     let saved = async || org::get(&app.domain, &app.operator().await, acme.id).await.unwrap();
     assert_eq!(saved().await.display_name, "Acme One", "nothing is saved yet");
