@@ -14,6 +14,7 @@ mod health;
 mod home;
 mod limits;
 mod listeners;
+mod live;
 mod matrix;
 mod metrics;
 mod oidc;

@@ -1,0 +1,143 @@
+//! The stream of each tab: it says that something changed to those who may know, and ends with the session.
+use crate::harness::{Client, TestApp, TestOrg};
+use axum::body::{Body, BodyDataStream};
+use domain::{profile, role, session, user};
+use futures::StreamExt;
+use model::{
+    Actor, OrgId, Right,
+    role::{Predefined::*, RoleForm},
+    user::UserSpec,
+};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// What would come has come.
+const CALM: Duration = Duration::from_millis(300);
+/// Much more than it takes: on a busy machine tests wait for one another's transactions.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An app that tells streams what changes, and an organization nobody listens to: what is changed there marks a moment.
+struct Live {
+    app: TestApp,
+    mark: (OrgId, Actor),
+}
+
+impl Live {
+    async fn start() -> Live {
+        let app = TestApp::start().await;
+        app.follow_changes();
+        let mark: TestOrg = app.org("mark").make().await;
+        let mark = (mark.id, app.actor(mark.admin()).await);
+        let live = Live { app, mark };
+        // nothing is told before the listener is there
+        while timeout(CALM, live.settle()).await.is_err() {}
+        live
+    }
+
+    /// Until everything up to now has been told.
+    async fn settle(&self) {
+        let (org, actor) = &self.mark;
+        let mut changes = self.app.domain.store.changes();
+        session::sign_out(&self.app.domain, actor).await.unwrap();
+        while changes.recv().await.unwrap().org != *org {}
+    }
+
+    async fn listen(&self, client: &Client) -> Stream {
+        timeout(PATIENCE, self.settle()).await.unwrap();
+        let request = client.request("GET", "/events").body(Body::empty()).unwrap();
+        let mut stream = Stream(client.begin(request).await.into_body().into_data_stream());
+        assert!(stream.next().await.unwrap().starts_with("event: hello\ndata: 1\n"));
+        stream
+    }
+}
+
+struct Stream(BodyDataStream);
+
+impl Stream {
+    /// None is the end.
+    async fn next(&mut self) -> Option<String> {
+        let came = timeout(PATIENCE, self.0.next()).await.unwrap();
+        came.map(|bytes| String::from_utf8(bytes.unwrap().to_vec()).unwrap())
+    }
+
+    async fn says_changed(&mut self) {
+        // without data a browser would not deliver it
+        assert_eq!(self.next().await.as_deref(), Some("event: changed\ndata: 1\n\n"));
+    }
+
+    async fn says_a_last_word_and_ends(&mut self) {
+        self.says_changed().await;
+        assert_eq!(self.next().await, None);
+    }
+
+    async fn is_silent(&mut self) {
+        assert!(timeout(CALM, self.0.next()).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_user_hears_it_at_once_and_the_stream_ends() {
+    let live = Live::start().await;
+    let app = &live.app;
+    let acme = app.org("acme").user("alice", VappUser).make().await;
+    let alice = app.sign_in("acme", "alice").await;
+    let mut stream = live.listen(&alice).await;
+    user::set_enabled(&app.domain, &app.operator().await, acme.user("alice"), false).await.unwrap();
+    stream.says_a_last_word_and_ends().await;
+    alice.get("/tenant/acme").await.must(303);
+    alice.get("/events").await.must(204);
+}
+
+#[tokio::test]
+async fn other_sessions_end_with_their_streams() {
+    let live = Live::start().await;
+    live.app.org("acme").user("alice", VappUser).make().await;
+    let (here, there) = (live.app.sign_in("acme", "alice").await, live.app.sign_in("acme", "alice").await);
+    let (mut own, mut other) = (live.listen(&here).await, live.listen(&there).await);
+    here.post("/profile/sessions/end", &[]).await.must(303);
+    other.says_a_last_word_and_ends().await;
+    own.says_changed().await;
+    own.is_silent().await;
+}
+
+#[tokio::test]
+async fn a_page_is_told_when_its_readers_role_or_the_rights_in_it_change() {
+    let live = Live::start().await;
+    let (app, operator) = (&live.app, live.app.operator().await);
+    let acme = app.org("acme").make().await;
+    let watchers = app.role(acme.id, "Watchers", &[Right::OrgView]).await;
+    let id = app.user(acme.id, "alice", watchers).await;
+    let alice = app.sign_in("acme", "alice").await;
+    let mut stream = live.listen(&alice).await;
+
+    let rights = [Right::OrgView, Right::VdcView].into_iter().collect();
+    let form = RoleForm { name: "Watchers".into(), description: String::new(), rights };
+    role::edit(&app.domain, &operator, watchers, 1, form).await.unwrap();
+    stream.says_changed().await;
+    alice.get("/tenant/acme/vdcs").await.must(200);
+
+    let now = user::get(&app.domain, &operator, id).await.unwrap();
+    let less = UserSpec { role: ConsoleAccessOnly.id(), ..UserSpec::from(&now) };
+    user::edit(&app.domain, &operator, id, now.version, less).await.unwrap();
+    stream.says_changed().await;
+    alice.get("/tenant/acme/vdcs").await.must(403);
+}
+
+#[tokio::test]
+async fn nobody_hears_of_another_organization_or_of_what_they_may_not_see() {
+    let live = Live::start().await;
+    let app = &live.app;
+    let acme = app.org("acme").user("alice", ConsoleAccessOnly).make().await;
+    let globex = app.org("globex").make().await;
+    let mut alice = live.listen(&app.sign_in("acme", "alice").await).await;
+    let mut omar = live.listen(&app.sign_in("globex", "globex-admin").await).await;
+    app.vdc(acme.id, "prod").await;
+    timeout(PATIENCE, live.settle()).await.unwrap();
+    omar.is_silent().await;
+    alice.is_silent().await;
+    let actor = app.actor(globex.admin()).await;
+    let me = profile::get(&app.domain, &actor).await.unwrap();
+    profile::edit(&app.domain, &actor, me.version, "Omar".into(), String::new()).await.unwrap();
+    omar.says_changed().await;
+    alice.is_silent().await;
+}
