@@ -129,7 +129,7 @@ async fn failures_make_the_next_try_wait_longer_and_longer_and_then_it_opens_aga
     }
     assert_eq!(waits, [1, 2, 4, 8]);
     try_password(&browser, "acme", "bob", PASSWORD).await.must(303);
-    let locked = try_password(&app.browser().from_address("10.9.9.9"), "Acme", "ACME-admin", PASSWORD).await.must(429);
+    let locked = try_password(&app.browser().at_address("10.9.9.9"), "Acme", "ACME-admin", PASSWORD).await.must(429);
     let wait: i64 = locked.header("retry-after").parse().unwrap();
     app.clock.advance(Duration::seconds(wait));
     try_password(&browser, "acme", "acme-admin", PASSWORD).await.must(303);
@@ -157,7 +157,7 @@ async fn one_address_that_tries_many_names_waits_and_others_do_not() {
     for _ in 0..50 {
         app.domain.store.sign_in_failed("address:10.6.6.6", 50, Duration::minutes(15), app.domain.now()).await.unwrap();
     }
-    let bad = app.browser().from_address("10.6.6.6");
+    let bad = app.browser().at_address("10.6.6.6");
     try_password(&bad, "acme", "one-more", "a wrong password").await.must(401);
     try_password(&bad, "acme", "acme-admin", PASSWORD).await.must(429);
     try_password(&app.browser(), "acme", "acme-admin", PASSWORD).await.must(303);

@@ -29,7 +29,7 @@ impl Client {
         self
     }
 
-    pub(crate) fn from_address(mut self, address: &str) -> Client {
+    pub(crate) fn at_address(mut self, address: &str) -> Client {
         self.address = address.parse().unwrap();
         self
     }

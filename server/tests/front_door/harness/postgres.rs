@@ -21,6 +21,7 @@ pub(super) fn url() -> String {
 static HELPER: OnceLock<ChildStdin> = OnceLock::new();
 
 /// Starts this very program once more to look after a server. A static is never dropped, so nobody here could stop it.
+#[expect(clippy::zombie_processes, reason = "it lives a little longer than this process")]
 fn start() -> String {
     let dir = std::env::temp_dir().join(format!("ssvirt-front-door-{}", std::process::id()));
     let mut helper = Command::new(std::env::current_exe().unwrap())
