@@ -4,6 +4,7 @@ mod check;
 mod demo;
 mod idp;
 mod migrate;
+mod permissions;
 mod serve;
 mod start;
 mod user;
@@ -28,6 +29,7 @@ enum Command {
     Check(check::Args),
     User(user::Args),
     Idp(idp::Args),
+    Permissions(permissions::Args),
 }
 
 /// The exit code for settings that cannot be used, the same as for a wrong command line.
@@ -42,6 +44,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => block_on(check::run(args)),
         Command::User(args) => block_on(user::run(args)),
         Command::Idp(args) => block_on(idp::run(args)),
+        Command::Permissions(args) => Ok(permissions::run(args)),
     };
     match result {
         Ok(code) => code,

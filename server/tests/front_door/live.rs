@@ -1,12 +1,12 @@
 //! The stream of each tab: it says that something changed to those who may know, and ends with the session.
 use crate::harness::{Client, TestApp, TestOrg};
 use axum::body::{Body, BodyDataStream};
-use domain::{profile, role, session, user};
+use domain::{org, profile, role, session, user};
 use futures::StreamExt;
 use model::{
     Actor, OrgId, Right,
     role::{Predefined::*, RoleForm},
-    user::UserSpec,
+    user::{Password, UserSpec},
 };
 use std::time::Duration;
 use tokio::time::timeout;
@@ -36,24 +36,41 @@ impl Live {
 
     /// Until everything up to now has been told.
     async fn settle(&self) {
+        self.settle_at(&self.app).await;
+    }
+
+    /// The same at another replica.
+    async fn settle_at(&self, replica: &TestApp) {
         let (org, actor) = &self.mark;
-        let mut changes = self.app.domain.store.changes();
+        let mut changes = replica.domain.store.changes();
         session::sign_out(&self.app.domain, actor).await.unwrap();
         while changes.recv().await.unwrap().org != *org {}
     }
 
+    /// A second server on the same database.
+    async fn replica(&self) -> TestApp {
+        let replica = self.app.replica().await;
+        replica.follow_changes();
+        while timeout(CALM, self.settle_at(&replica)).await.is_err() {}
+        replica
+    }
+
     async fn listen(&self, client: &Client) -> Stream {
         timeout(PATIENCE, self.settle()).await.unwrap();
-        let request = client.request("GET", "/events").body(Body::empty()).unwrap();
-        let mut stream = Stream(client.begin(request).await.into_body().into_data_stream());
-        assert!(stream.next().await.unwrap().starts_with("event: hello\ndata: 1\n"));
-        stream
+        Stream::open(client).await
     }
 }
 
 struct Stream(BodyDataStream);
 
 impl Stream {
+    async fn open(client: &Client) -> Stream {
+        let request = client.request("GET", "/events").body(Body::empty()).unwrap();
+        let mut stream = Stream(client.begin(request).await.into_body().into_data_stream());
+        assert!(stream.next().await.unwrap().starts_with("event: hello\ndata: 1\n"));
+        stream
+    }
+
     /// None is the end.
     async fn next(&mut self) -> Option<String> {
         let came = timeout(PATIENCE, self.0.next()).await.unwrap();
@@ -140,4 +157,80 @@ async fn nobody_hears_of_another_organization_or_of_what_they_may_not_see() {
     profile::edit(&app.domain, &actor, me.version, "Omar".into(), String::new()).await.unwrap();
     omar.says_changed().await;
     alice.is_silent().await;
+}
+
+#[tokio::test]
+async fn members_hear_of_their_organization_and_the_provider_of_all() {
+    let live = Live::start().await;
+    let app = &live.app;
+    let acme = app.org("acme").user("alice", VappUser).make().await;
+    let mut alice = live.listen(&app.sign_in("acme", "alice").await).await;
+    let mut provider = live.listen(&app.provider().await).await;
+    app.vdc(acme.id, "secret-name").await;
+    alice.says_changed().await;
+    provider.says_changed().await;
+}
+
+#[tokio::test]
+async fn what_one_replica_does_the_streams_of_the_other_hear() {
+    let live = Live::start().await;
+    let (app, other) = (&live.app, live.replica().await);
+    let acme = app.org("acme").user("alice", VappUser).make().await;
+    let alice = app.sign_in("acme", "alice").await;
+    timeout(PATIENCE, live.settle_at(&other)).await.unwrap();
+    let mut here = live.listen(&alice).await;
+    let mut there = Stream::open(&alice.at(&other.router)).await;
+    app.vdc(acme.id, "made-here").await;
+    there.says_changed().await;
+    here.says_changed().await;
+    other.vdc(acme.id, "made-there").await;
+    here.says_changed().await;
+    there.says_changed().await;
+    user::set_enabled(&other.domain, &other.operator().await, acme.user("alice"), false).await.unwrap();
+    here.says_a_last_word_and_ends().await;
+    there.says_a_last_word_and_ends().await;
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session_its_organization_and_the_server() {
+    let live = Live::start().await;
+    let (app, operator) = (&live.app, live.app.operator().await);
+    let acme = app.org("acme").user("alice", VappUser).user("bob", VappUser).make().await;
+    let alice = app.sign_in("acme", "alice").await;
+    let mut stream = live.listen(&alice).await;
+    alice.post("/sign-out", &[]).await.must(303);
+    stream.says_a_last_word_and_ends().await;
+
+    let mut stream = live.listen(&app.sign_in("acme", "alice").await).await;
+    let password = Password::new("staple battery horse");
+    user::reset_password(&app.domain, &operator, acme.user("alice"), password).await.unwrap();
+    stream.says_a_last_word_and_ends().await;
+
+    let mut stream = live.listen(&app.sign_in("acme", "bob").await).await;
+    org::set_enabled(&app.domain, &operator, acme.id, false).await.unwrap();
+    stream.says_a_last_word_and_ends().await;
+
+    let mut stream = live.listen(&app.provider().await).await;
+    app.state.shutdown.begin();
+    assert_eq!(stream.next().await, None);
+}
+
+#[tokio::test]
+async fn an_open_tab_does_not_keep_a_session_alive() {
+    let live = Live::start().await;
+    let app = &live.app;
+    let acme = app.org("acme").make().await;
+    let admin = app.sign_in("acme", "acme-admin").await;
+    let mut stream = live.listen(&admin).await;
+    for n in 0..2 {
+        app.clock.advance(time::Duration::minutes(12));
+        app.user(acme.id, &format!("user-{n}"), VappUser.id()).await;
+        stream.says_changed().await;
+        let refresh = admin.request("GET", "/tenant/acme/users").header("x-refresh", "1");
+        admin.send(refresh.body(Body::empty()).unwrap()).await.must(200);
+    }
+    app.clock.advance(time::Duration::minutes(12));
+    assert!(admin.get("/tenant/acme").await.must(303).location().starts_with("/sign-in"));
+    app.user(acme.id, "one-more", VappUser.id()).await;
+    stream.says_a_last_word_and_ends().await;
 }

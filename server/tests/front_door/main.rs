@@ -2,7 +2,6 @@
 //! One binary for all of it, one module a topic.
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
 
-#[allow(dead_code, reason = "a topic may come before or after the part of the harness it uses")]
 mod harness;
 mod support;
 
@@ -12,17 +11,24 @@ mod database;
 mod headers;
 mod health;
 mod home;
+mod input;
 mod limits;
 mod listeners;
+mod lists;
 mod live;
 mod matrix;
 mod metrics;
 mod oidc;
 mod organizations;
+mod outage;
+mod permissions;
 mod privileges;
+mod quota;
+mod record;
 mod request_id;
 mod roles;
 mod same_origin;
+mod secrets;
 mod settings;
 mod sign_in;
 mod text;

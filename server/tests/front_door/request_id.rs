@@ -35,11 +35,11 @@ async fn given_ids_are_taken_from_trusted_proxies_only() {
 }
 
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     /// The log of the whole test process: a subscriber of one thread only would miss what other threads made known first.
-    fn of_all() -> &'static Log {
+    pub(crate) fn of_all() -> &'static Log {
         static LOG: LazyLock<Log> = LazyLock::new(|| {
             let log = Log::default();
             let layer = tracing_subscriber::fmt::layer().json().flatten_event(true).with_span_list(false);
@@ -50,9 +50,13 @@ impl Log {
         &LOG
     }
 
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
     /// The lines of one request.
-    fn of(&self, request_id: &str) -> Vec<serde_json::Value> {
-        let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+    pub(crate) fn of(&self, request_id: &str) -> Vec<serde_json::Value> {
+        let text = self.text();
         let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
         lines.filter(|line| line["span"]["request_id"] == request_id).collect()
     }

@@ -90,12 +90,17 @@ impl TestApp {
         TestApp::open(self.db.clone(), &self.db.url, &[], self.clock.clone())
     }
 
+    /// By another way to the database, as over a proxy.
+    pub(crate) fn over(db: Arc<Database>, url: &str, settings: &[(&'static str, &str)]) -> TestApp {
+        TestApp::open(db, url, settings, TestClock::new())
+    }
+
     async fn on(db: Arc<Database>, settings: &[(&'static str, &str)]) -> TestApp {
         let url = db.url.clone();
         TestApp::open(db, &url, settings, TestClock::new())
     }
 
-    /// `url` may lead to the database by another way, as over a proxy.
+    /// With everything given.
     pub(crate) fn open(db: Arc<Database>, url: &str, settings: &[(&'static str, &str)], clock: TestClock) -> TestApp {
         let sources =
             settings.iter().fold(Sources::default().with_default("database.url", url), |all, (key, value)| {

@@ -12,6 +12,9 @@ use tower::ServiceExt;
 
 const HOST: &str = "cloud.example.com";
 
+/// The fields of a form.
+pub(crate) type Form<'a> = &'a [(&'a str, &'a str)];
+
 pub(crate) struct Client {
     router: Router,
     cookies: Mutex<BTreeMap<String, String>>,
@@ -62,18 +65,18 @@ impl Client {
     }
 
     /// A form, sent from one of our own pages.
-    pub(crate) async fn post(&self, path: &str, form: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn post(&self, path: &str, form: Form<'_>) -> Answer {
         self.post_raw(path, serde_urlencoded::to_string(form).unwrap()).await
     }
 
     /// Opens a page, fills fields of its form in and sends it. A field that is not there yet is added.
-    pub(crate) async fn fill(&self, path: &str, typed: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn fill(&self, path: &str, typed: Form<'_>) -> Answer {
         let page = self.get(path).await.must(200);
         self.fill_page(&page, path, typed).await
     }
 
     /// The same with a page that was opened before.
-    pub(crate) async fn fill_page(&self, page: &Answer, path: &str, typed: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn fill_page(&self, page: &Answer, path: &str, typed: Form<'_>) -> Answer {
         let mut form = page.form();
         form.retain(|(name, _)| !typed.iter().any(|(typed, _)| typed == name));
         form.extend(typed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));

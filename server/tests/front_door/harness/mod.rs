@@ -12,7 +12,10 @@ mod app;
 mod client;
 mod database;
 mod postgres;
+mod proxy;
 
 pub(crate) use answer::Answer;
 pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp, TestOrg};
-pub(crate) use client::Client;
+pub(crate) use client::{Client, Form};
+pub(crate) use database::Database;
+pub(crate) use proxy::Proxy;
