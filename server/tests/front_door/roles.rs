@@ -1,5 +1,5 @@
 //! Roles: the predefined ones to look at, and an organization's own.
-use crate::harness::TestApp;
+use crate::harness::{Client, TestApp};
 use domain::{role, user};
 use model::{
     Right, RoleId,
@@ -132,4 +132,22 @@ async fn a_role_is_copied_as_far_as_it_can_be_given() {
     let ticked: Vec<_> = form.form().into_iter().filter(|(name, _)| name == "rights").map(|(_, value)| value).collect();
     assert_eq!(ticked.len(), 3, "{ticked:?}");
     assert_eq!(form.field("name").as_deref(), Some("Copy of Organization Administrator"));
+}
+
+#[tokio::test]
+async fn how_many_have_a_predefined_role_is_told_for_ones_own_organization() {
+    let app = TestApp::start().await;
+    app.org("acme").user("alice", VappUser).make().await;
+    app.org("globex").user("bob", VappUser).user("carol", VappUser).make().await;
+    let users = async |client: &Client, place: &str| {
+        let csv = client.get(&format!("{place}/roles.csv?q=vApp+User")).await.must(200);
+        csv.body.lines().nth(1).unwrap().split(',').nth(4).unwrap().to_owned()
+    };
+    let (admin, provider) = (app.sign_in("acme", "acme-admin").await, app.provider().await);
+    assert_eq!(users(&admin, "/tenant/acme").await, "1");
+    admin.get(&page(VappUser.id(), "")).await.must(200).says("1 user");
+    assert_eq!(users(&provider, "/tenant/globex").await, "2");
+    assert_eq!(users(&provider, "/provider").await, "3");
+    let shown = provider.get(&format!("/provider/roles/{}", VappUser.id())).await.must(200);
+    shown.says("3 users in all organizations");
 }

@@ -238,3 +238,25 @@ async fn nobody_disables_deletes_or_demotes_themselves() {
     back.says("You can't change your own role.");
     admin.fill(&page(me, "/edit"), &[("full_name", "The boss")]).await.must(303);
 }
+
+#[tokio::test]
+async fn who_a_user_of_an_identity_provider_is_stays_as_it_says() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").user("alice", VappUser).make().await;
+    let (admin, alice) = (app.sign_in("acme", "acme-admin").await, app.sign_in("acme", "alice").await);
+    app.db
+        .execute("update users set issuer = 'https://id.example.org', subject = '1', password_hash = null where name = 'alice'")
+        .await;
+    let edit = page(acme.user("alice"), "/edit");
+    admin.get(&edit).await.must(200).says("from the identity provider");
+    let role = VappAuthor.id().to_string();
+    admin.fill(&edit, &[("name", "mallory"), ("email", "m@example.org"), ("role", &role)]).await.must(303);
+    let saved = user::get(&app.domain, &app.operator().await, acme.user("alice")).await.unwrap();
+    assert_eq!((saved.name.as_str(), saved.email.as_str(), saved.role), ("alice", "", VappAuthor.id()));
+    admin.post(&page(saved.id, "/password"), &[("password", OTHER_PASSWORD)]).await.must(409).says("is set there");
+    alice.get("/profile").await.must(200).says("come from the identity provider").says_not("/profile/edit");
+    let version = saved.version.to_string();
+    alice.post("/profile/edit", &[("version", &version), ("full_name", "Mallory")]).await.must(409);
+    let passwords = [("old_password", PASSWORD), ("password", OTHER_PASSWORD)];
+    alice.post("/profile/password", &passwords).await.must(409).says("Change the password there.");
+}
