@@ -1,7 +1,7 @@
 //! The audit in both portals: who did what, and beside the list the chosen entry with what it changed.
 use crate::{
     parts::*,
-    portal::{Csv, ListView, Objects, Place, Routes, Sheet, Visit},
+    portal::{Csv, ListView, Place, Routes, Sheet, Visit, object_link, org_link},
     shell::Crumb,
 };
 use domain::audit;
@@ -23,16 +23,13 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let page = audit::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let chosen = chosen(&visit).await?;
     let view = ListView::new(&visit, &AUDIT, query, &page);
-    let ids: Vec<_> =
-        page.items.iter().chain(&chosen).flat_map(|e| [e.object_id, e.org.map(|o| o.0)]).flatten().collect();
-    let objects = Objects::of(&visit, &ids).await?;
     let mut heads = vec![view.head("time", "Time (UTC)"), Head::new("Who"), Head::new("What"), Head::new("Object")];
     if visit.place == Place::Provider {
         heads.push(Head::new("Organization"));
     }
     heads.push(Head::new("Result"));
     let at = chosen.as_ref().map(|e| e.id);
-    let rows = page.items.iter().map(|e| row(&visit, &objects, e, at == Some(e.id))).collect_view();
+    let rows = page.items.iter().map(|e| row(&visit, e, at == Some(e.id))).collect_view();
     let acts = view.csv_button().into_any();
     let body = view! {
         <PageHead title=ON sub=view.count() acts />
@@ -60,7 +57,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
     .into_any();
     let sheet = Sheet::new(ON, ON, vec![Crumb::here(ON)], body);
     Ok(match chosen {
-        Some(e) => sheet.margin(margin(&visit, &objects, &e)),
+        Some(e) => sheet.margin(margin(&visit, &e)),
         None => sheet,
     })
 }
@@ -81,10 +78,10 @@ fn entry_href(visit: &Visit, id: AuditId) -> String {
     format!("{}#margin", here.with("entry", &id.to_string()).href())
 }
 
-fn row(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry, chosen: bool) -> impl IntoView + use<> {
-    let object = objects.link(&e.object_kind, e.object_id, &e.object_name);
+fn row(visit: &Visit, e: &AuditEntry, chosen: bool) -> impl IntoView + use<> {
+    let object = object_link(visit, &e.object_kind, e.object_id, &e.object_name, e.object_lives);
     let org = (visit.place == Place::Provider).then(|| {
-        let org = objects.org(e.org, &e.org_name);
+        let org = org_link(visit, e.org, &e.org_name, e.org_lives);
         view! { <Cell label="Organization" wraps=true>{org}</Cell> }
     });
     let (who, at, now, result) = (e.user_name.clone(), e.created_at, visit.now, result(e.outcome, ""));
@@ -127,9 +124,10 @@ fn result(outcome: Outcome, why: &str) -> impl IntoView + use<> {
     view! { <Badge shape tone word=outcome.label() more=why.to_owned() /> }
 }
 
-fn margin(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry) -> AnyView {
+fn margin(visit: &Visit, e: &AuditEntry) -> AnyView {
     // who signs in is not named twice
-    let object = (e.object_name != e.user_name).then(|| objects.link(&e.object_kind, e.object_id, &e.object_name));
+    let object = (e.object_name != e.user_name)
+        .then(|| object_link(visit, &e.object_kind, e.object_id, &e.object_name, e.object_lives));
     let (title, at) = (title(e), e.created_at);
     let close = Query::new(visit.ask.path.clone(), visit.ask.query.clone()).without(&["entry"]).href();
     let mut rows: Vec<DiffRow> = e.changes.iter().filter(|c| differs(c)).flat_map(diff_rows).collect();
@@ -146,7 +144,7 @@ fn margin(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry) -> AnyView {
         let (tone, text) = (if e.outcome == Outcome::Failed { Tone::Bad } else { Tone::Warn }, e.reason.clone());
         view! { <Note tone>{text}</Note> }
     });
-    let how = how(visit, objects, e);
+    let how = how(visit, e);
     view! {
         <section class="entry">
             <h2>{title} " " {object}</h2>
@@ -201,12 +199,12 @@ fn right_rows(c: &FieldChange) -> Vec<DiffRow> {
     gone.map(|right| row(Some(right), None)).chain(came.map(|right| row(None, Some(right)))).collect()
 }
 
-fn how(visit: &Visit, objects: &Objects<'_>, e: &AuditEntry) -> impl IntoView + use<> {
+fn how(visit: &Visit, e: &AuditEntry) -> impl IntoView + use<> {
     let through = if e.address.is_empty() { e.via.clone() } else { format!("{}, from {}", e.via, e.address) };
     let result = result(e.outcome, "");
     let who = if e.user_org.is_empty() { e.user_name.clone() } else { format!("{} of {}", e.user_name, e.user_org) };
     let org = (visit.place == Place::Provider && e.org.is_some()).then(|| {
-        let org = objects.org(e.org, &e.org_name);
+        let org = org_link(visit, e.org, &e.org_name, e.org_lives);
         view! { <Fact name="Record of">{org}</Fact> }
     });
     let right = (!e.right_used.is_empty()).then(|| {

@@ -1,7 +1,7 @@
 //! Events in both portals: what happened, for people who follow along.
 use crate::{
     parts::*,
-    portal::{Csv, ListView, Objects, Place, Routes, Sheet, Visit},
+    portal::{Csv, ListView, Place, Routes, Sheet, Visit, object_link, org_link},
     shell::Crumb,
 };
 use domain::event;
@@ -22,13 +22,11 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&EVENTS)?;
     let page = event::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &EVENTS, query, &page);
-    let ids: Vec<_> = page.items.iter().flat_map(|e| [e.object_id, Some(e.org.0)]).flatten().collect();
-    let objects = Objects::of(&visit, &ids).await?;
     let mut heads = vec![view.head("time", "When"), Head::new("What"), Head::new("Who"), Head::new("Object")];
     if visit.place == Place::Provider {
         heads.push(Head::new("Organization"));
     }
-    let rows = page.items.iter().map(|e| row(&visit, &objects, e)).collect_view();
+    let rows = page.items.iter().map(|e| row(&visit, e)).collect_view();
     let acts = view.csv_button().into_any();
     let body = view! {
         <PageHead title=ON sub=view.count() lede=lede(&visit) acts />
@@ -65,10 +63,10 @@ fn lede(visit: &Visit) -> &'static str {
     "Only your own. To see everybody's takes the right “Event: View”."
 }
 
-fn row(visit: &Visit, objects: &Objects<'_>, e: &Event) -> impl IntoView + use<> {
-    let object = objects.link(&e.object_kind, e.object_id, &e.object_name);
+fn row(visit: &Visit, e: &Event) -> impl IntoView + use<> {
+    let object = object_link(visit, &e.object_kind, e.object_id, &e.object_name, e.object_lives);
     let org = (visit.place == Place::Provider).then(|| {
-        let org = objects.org(Some(e.org), &e.org_name);
+        let org = org_link(visit, Some(e.org), &e.org_name, e.org_lives);
         view! { <Cell label="Organization" wraps=true>{org}</Cell> }
     });
     let (who, at, now) = (e.user_name.clone(), e.created_at, visit.now);

@@ -1,7 +1,7 @@
 //! Tasks in both portals: what was asked for, how far it is, and the page of one of them.
 use crate::{
     parts::*,
-    portal::{Csv, ListView, Objects, Place, Routes, Sheet, Visit, task_state},
+    portal::{Csv, ListView, Place, Routes, Sheet, Visit, object_link, org_link, task_state},
     shell::Crumb,
 };
 use domain::task;
@@ -23,14 +23,12 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&TASKS)?;
     let page = task::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &TASKS, query, &page);
-    let ids: Vec<_> = page.items.iter().flat_map(|t| [t.object_id, t.org.0]).collect();
-    let objects = Objects::of(&visit, &ids).await?;
     let mut heads = vec![Head::new("What"), Head::new("Object"), Head::new("State"), Head::new("Who")];
     if visit.place == Place::Provider {
         heads.push(Head::new("Organization"));
     }
     heads.extend([Head::new("Took").number(), view.head("started", "When").number()]);
-    let rows = page.items.iter().map(|t| row(&visit, &objects, t)).collect_view();
+    let rows = page.items.iter().map(|t| row(&visit, t)).collect_view();
     let acts = view.csv_button().into_any();
     let body = view! {
         <PageHead title=ON sub=view.count() lede=lede(&visit) acts />
@@ -66,10 +64,11 @@ fn lede(visit: &Visit) -> &'static str {
     "Only your own. To see everybody's takes the right “Task: View Tasks”."
 }
 
-fn row(visit: &Visit, objects: &Objects<'_>, t: &Task) -> impl IntoView + use<> {
-    let (state, object) = (state(t), objects.link(&t.object_kind, Some(t.object_id), &t.object_name));
+fn row(visit: &Visit, t: &Task) -> impl IntoView + use<> {
+    let (state, object) =
+        (state(t), object_link(visit, &t.object_kind, Some(t.object_id), &t.object_name, t.object_lives));
     let org = (visit.place == Place::Provider).then(|| {
-        let org = objects.org(Some(t.org), &t.org_name);
+        let org = org_link(visit, Some(t.org), &t.org_name, t.org_lives);
         view! { <Cell label="Organization" wraps=true>{org}</Cell> }
     });
     let (who, took, started, now) = (t.user_name.clone(), took(visit, t), t.started_at, visit.now);
@@ -146,13 +145,12 @@ fn cells(t: Task) -> [String; 13] {
 async fn page(visit: Visit) -> Result<Sheet> {
     let t = task::get(visit.domain(), &visit.actor, visit.id()).await?;
     visit.within(t.org, Kind::Task)?;
-    let objects = Objects::of(&visit, &[t.object_id, t.org.0]).await?;
     let title = t.what();
     let message = (!t.message.is_empty()).then(|| {
         let (tone, text) = (if t.status == TaskStatus::Error { Tone::Bad } else { Tone::Plain }, t.message.clone());
         view! { <Note tone>{text}</Note> }
     });
-    let facts = facts(&visit, &objects, &t);
+    let facts = facts(&visit, &t);
     let body = view! {
         <PageHead title=title.clone() sub=t.object_name.clone() says=state(&t).into_any() />
         {message}
@@ -165,11 +163,11 @@ async fn page(visit: Visit) -> Result<Sheet> {
     Ok(Sheet::new(title, ON, crumbs, body).margin(margin(&visit, &t)))
 }
 
-fn facts(visit: &Visit, objects: &Objects<'_>, t: &Task) -> impl IntoView + use<> {
-    let object = objects.link(&t.object_kind, Some(t.object_id), &t.object_name);
+fn facts(visit: &Visit, t: &Task) -> impl IntoView + use<> {
+    let object = object_link(visit, &t.object_kind, Some(t.object_id), &t.object_name, t.object_lives);
     let kind = t.kind().map_or("object", Kind::word);
     let org = (visit.place == Place::Provider).then(|| {
-        let org = objects.org(Some(t.org), &t.org_name);
+        let org = org_link(visit, Some(t.org), &t.org_name, t.org_lives);
         view! { <Fact name="Organization">{org}</Fact> }
     });
     let progress = t.progress.filter(|_| !t.status.ended()).map(|percent| {

@@ -137,7 +137,7 @@ fn tray_task(visit: &Visit, t: &Task) -> TrayTask {
 
 /// Where its object can be seen, if it still can.
 fn task_href(visit: &Visit, t: &Task) -> Option<String> {
-    (!t.removed()).then(|| object_href(visit, &t.object_kind, t.object_id)).flatten()
+    object_href(visit, &t.object_kind, t.object_id).filter(|_| t.object_lives)
 }
 
 pub(crate) fn task_state(t: &Task) -> TaskState {

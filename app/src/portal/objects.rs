@@ -1,34 +1,21 @@
 //! Links from tasks, events and the audit to what they are about: to what is still there and the visitor may see.
 use super::{Place, Visit};
 use leptos::prelude::*;
-use model::{Action, Kind, OrgId, Result};
-use std::collections::HashSet;
+use model::{Action, Kind, OrgId};
 use uuid::Uuid;
 
-/// The things that one page names.
-pub struct Objects<'a> {
-    visit: &'a Visit,
-    living: HashSet<Uuid>,
+/// A thing's name; a link if it still lives and can be seen.
+pub fn object_link(visit: &Visit, kind: &str, id: Option<Uuid>, name: &str, lives: bool) -> AnyView {
+    let (name, id) = (name.to_owned(), id.filter(|_| lives));
+    match id.and_then(|id| object_href(visit, kind, id)) {
+        Some(href) => view! { <a href=href>{name}</a> }.into_any(),
+        None => name.into_any(),
+    }
 }
 
-impl<'a> Objects<'a> {
-    pub async fn of(visit: &'a Visit, ids: &[Uuid]) -> Result<Objects<'a>> {
-        Ok(Objects { visit, living: visit.domain().store.living(ids).await? })
-    }
-
-    /// Its name, linked if it can be seen.
-    pub fn link(&self, kind: &str, id: Option<Uuid>, name: &str) -> AnyView {
-        let name = name.to_owned();
-        match id.filter(|id| self.living.contains(id)).and_then(|id| object_href(self.visit, kind, id)) {
-            Some(href) => view! { <a href=href>{name}</a> }.into_any(),
-            None => name.into_any(),
-        }
-    }
-
-    /// For the provider, who sees those of many.
-    pub fn org(&self, id: Option<OrgId>, name: &str) -> AnyView {
-        self.link(Kind::Org.key(), id.map(|id| id.0), name)
-    }
+/// For the provider, who sees things of many organizations.
+pub fn org_link(visit: &Visit, id: Option<OrgId>, name: &str, lives: bool) -> AnyView {
+    object_link(visit, Kind::Org.key(), id.map(|id| id.0), name, lives)
 }
 
 /// Where a thing of this kind is seen, if the visitor may see it at all.

@@ -41,6 +41,7 @@ pub struct AuditEntry {
     pub id: AuditId,
     pub org: Option<OrgId>,
     pub org_name: String,
+    pub org_lives: bool,
     pub user: Option<UserId>,
     pub user_name: String,
     pub user_org: String,
@@ -50,6 +51,8 @@ pub struct AuditEntry {
     pub object_kind: String,
     pub object_id: Option<Uuid>,
     pub object_name: String,
+    /// Is it still there?
+    pub object_lives: bool,
     pub outcome: Outcome,
     pub reason: String,
     /// What changed: field, before, after.

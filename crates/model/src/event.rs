@@ -9,6 +9,7 @@ pub struct Event {
     pub id: EventId,
     pub org: OrgId,
     pub org_name: String,
+    pub org_lives: bool,
     pub user: Option<UserId>,
     pub user_name: String,
     /// An action's key.
@@ -16,6 +17,8 @@ pub struct Event {
     pub object_kind: String,
     pub object_id: Option<Uuid>,
     pub object_name: String,
+    /// Is it still there?
+    pub object_lives: bool,
     pub message: String,
     pub request_id: String,
     #[serde(with = "time::serde::rfc3339")]

@@ -52,6 +52,7 @@ pub struct Task {
     pub id: TaskId,
     pub org: OrgId,
     pub org_name: String,
+    pub org_lives: bool,
     pub user: Option<UserId>,
     pub user_name: String,
     /// An action's key.
@@ -59,6 +60,8 @@ pub struct Task {
     pub object_kind: String,
     pub object_id: Uuid,
     pub object_name: String,
+    /// Is it still there?
+    pub object_lives: bool,
     pub status: TaskStatus,
     /// In percent, where it is known.
     pub progress: Option<i16>,
@@ -91,10 +94,5 @@ impl Task {
     /// "Created VDC acme-prod".
     pub fn title(&self) -> String {
         format!("{} {}", self.what(), self.object_name)
-    }
-
-    /// Is there nothing to be seen of its object any more?
-    pub fn removed(&self) -> bool {
-        self.status == TaskStatus::Success && self.operation.ends_with(".delete")
     }
 }

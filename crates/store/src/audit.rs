@@ -2,7 +2,7 @@
 use crate::{
     Store,
     constraint::mapped,
-    list::{Build, ListSql, since, sort},
+    list::{Build, ListSql, living_columns, since, sort},
 };
 use model::{
     Action, Actor, AuditId, Error, OrgId, Result, UserId,
@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.*, coalesce(o.name, '') as org_name",
+    columns: concat!("t.*, coalesce(o.name, '') as org_name", living_columns!()),
     from: "audit t left join organizations o on o.id = t.org_id",
     count_from: "audit t",
     living: "true",
@@ -41,6 +41,7 @@ struct Row {
     id: Uuid,
     org_id: Option<Uuid>,
     org_name: String,
+    org_lives: bool,
     user_id: Option<Uuid>,
     user_name: String,
     user_org: String,
@@ -49,6 +50,7 @@ struct Row {
     object_kind: String,
     object_id: Option<Uuid>,
     object_name: String,
+    object_lives: bool,
     result: String,
     reason: String,
     before: Option<Json<BTreeMap<String, String>>>,
@@ -64,6 +66,7 @@ fn read(r: Row) -> Result<AuditEntry> {
         id: AuditId(r.id),
         org: r.org_id.map(OrgId),
         org_name: r.org_name,
+        org_lives: r.org_lives,
         user: r.user_id.map(UserId),
         user_name: r.user_name,
         user_org: r.user_org,
@@ -72,6 +75,7 @@ fn read(r: Row) -> Result<AuditEntry> {
         object_kind: r.object_kind,
         object_id: r.object_id,
         object_name: r.object_name,
+        object_lives: r.object_lives,
         outcome: Outcome::parse(&r.result).ok_or_else(|| Error::Internal(format!("audit result {:?}", r.result)))?,
         reason: r.reason,
         changes: field_changes(r.before.map(|j| j.0), r.after.map(|j| j.0)),

@@ -1,7 +1,7 @@
 //! Events.
 use crate::{
     Store,
-    list::{Build, ListSql, since, sort},
+    list::{Build, ListSql, living_columns, since, sort},
 };
 use model::{
     EventId, OrgId, Result, UserId,
@@ -14,8 +14,11 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.id, t.org_id, o.name as org_name, t.user_id, t.user_name, t.kind, t.object_kind, t.object_id, t.object_name, \
-              t.message, t.request_id, t.created_at",
+    columns: concat!(
+        "t.id, t.org_id, o.name as org_name, t.user_id, t.user_name, t.kind, t.object_kind, t.object_id, t.object_name, ",
+        "t.message, t.request_id, t.created_at",
+        living_columns!()
+    ),
     from: "events t join organizations o on o.id = t.org_id",
     count_from: "events t",
     living: "true",
@@ -31,12 +34,14 @@ struct Row {
     id: Uuid,
     org_id: Uuid,
     org_name: String,
+    org_lives: bool,
     user_id: Option<Uuid>,
     user_name: String,
     kind: String,
     object_kind: String,
     object_id: Option<Uuid>,
     object_name: String,
+    object_lives: bool,
     message: String,
     request_id: String,
     created_at: OffsetDateTime,
@@ -47,12 +52,14 @@ fn read(r: Row) -> Result<Event> {
         id: EventId(r.id),
         org: OrgId(r.org_id),
         org_name: r.org_name,
+        org_lives: r.org_lives,
         user: r.user_id.map(UserId),
         user_name: r.user_name,
         kind: r.kind,
         object_kind: r.object_kind,
         object_id: r.object_id,
         object_name: r.object_name,
+        object_lives: r.object_lives,
         message: r.message,
         request_id: r.request_id,
         created_at: r.created_at,

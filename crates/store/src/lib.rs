@@ -8,7 +8,6 @@ mod event;
 mod handle;
 mod idp;
 mod list;
-mod living;
 mod org;
 mod overview;
 mod quota;

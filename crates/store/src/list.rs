@@ -37,6 +37,21 @@ pub(crate) const fn sort(key: &'static str, expr: &'static str, cast: &'static s
     Sort { key, expr, cast }
 }
 
+/// Columns that say whether the thing a row is about, and its organization (joined as `o`), are still there.
+macro_rules! living_columns {
+    () => {
+        ", case t.object_kind
+             when 'org' then exists (select from organizations x where x.id = t.object_id and x.deleted_at is null)
+             when 'user' then exists (select from users x where x.id = t.object_id and x.deleted_at is null)
+             when 'session' then exists (select from users x where x.id = t.object_id and x.deleted_at is null)
+             when 'role' then exists (select from roles x where x.id = t.object_id and x.deleted_at is null)
+             when 'vdc' then exists (select from vdcs x where x.id = t.object_id and x.deleted_at is null)
+             else false
+           end as object_lives, o.id is not null and o.deleted_at is null as org_lives"
+    };
+}
+pub(crate) use living_columns;
+
 pub(crate) type Build<'q> = QueryBuilder<'q, Postgres>;
 
 /// Adds a filter's condition: the filter's key and the value asked for.

@@ -2,7 +2,7 @@
 use crate::{
     Authorized, Store,
     constraint::mapped,
-    list::{Build, ListSql, since, sort},
+    list::{Build, ListSql, living_columns, since, sort},
 };
 use model::{
     Action, Actor, Error, OrgId, Result, TaskId, UserId,
@@ -15,7 +15,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.*, o.name as org_name",
+    columns: concat!("t.*, o.name as org_name", living_columns!()),
     from: "tasks t join organizations o on o.id = t.org_id",
     count_from: "tasks t",
     living: "true",
@@ -31,12 +31,14 @@ struct Row {
     id: Uuid,
     org_id: Uuid,
     org_name: String,
+    org_lives: bool,
     user_id: Option<Uuid>,
     user_name: String,
     operation: String,
     object_kind: String,
     object_id: Uuid,
     object_name: String,
+    object_lives: bool,
     status: String,
     progress: Option<i16>,
     message: String,
@@ -50,12 +52,14 @@ fn read(r: Row) -> Result<Task> {
         id: TaskId(r.id),
         org: OrgId(r.org_id),
         org_name: r.org_name,
+        org_lives: r.org_lives,
         user: r.user_id.map(UserId),
         user_name: r.user_name,
         operation: r.operation,
         object_kind: r.object_kind,
         object_id: r.object_id,
         object_name: r.object_name,
+        object_lives: r.object_lives,
         status: TaskStatus::parse(&r.status).ok_or_else(|| Error::Internal(format!("task status {:?}", r.status)))?,
         progress: r.progress,
         message: r.message,
