@@ -46,7 +46,7 @@ async function objections(page, address, screen, shot) {
 for (const [screen, viewport] of Object.entries(screens)) {
   for (const [visitor, list] of Object.entries(pages)) {
     test(`${visitor}'s pages, ${screen}: nothing to object to in any theme`, async ({ browser, baseURL }) => {
-      test.setTimeout(300_000);
+      test.setTimeout(900_000);
       const context = await browser.newContext({ baseURL, viewport });
       const page = await context.newPage();
       const bad = watch(page);
