@@ -43,6 +43,17 @@ impl Demo {
         Ok(demo)
     }
 
+    /// What a test needs to run an operator's command on this demo.
+    pub(crate) fn for_operators(&self) -> Result<[(&'static str, String); 3]> {
+        let data = Path::new(DIR).join("data");
+        let program = fs::canonicalize(target_dir().join("debug/ssvirt"))?;
+        Ok([
+            ("DEMO_DATABASE_URL", private_postgres::url_of_running(&data.join("postgres"))?),
+            ("DEMO_SECRET", fs::read_to_string(data.join("secret"))?.trim().to_owned()),
+            ("SSVIRT", program.to_str().context("the path of this clone is not UTF-8")?.to_owned()),
+        ])
+    }
+
     fn wait_until_ready(&mut self) -> Result<()> {
         let started = Instant::now();
         while !answers(&self.http) {

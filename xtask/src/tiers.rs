@@ -137,6 +137,7 @@ fn browser_tests() -> Result<Count> {
         .args(["test", "--config", "end2end"])
         .env("BASE_URL", format!("http://{}", demo.http))
         .env("BASE_URL_HTTPS", format!("https://{}", demo.https))
+        .envs(demo.for_operators()?)
         .env("E2E_REPORT", fs::canonicalize("target/end2end")?.join("report.json"))
         .status()
         .context("Playwright could not be started")?;

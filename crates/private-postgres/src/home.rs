@@ -119,10 +119,14 @@ impl Home {
     }
 }
 
+/// Where the data of an asked directory are, if they had to go elsewhere.
+pub(crate) fn moved_to(asked: &Path) -> Option<PathBuf> {
+    fs::read_to_string(asked.join(POINTER)).ok().map(|dir| PathBuf::from(dir.trim()))
+}
+
 fn reachable(asked: &Path, account: Account) -> Result<PathBuf> {
     let pointer = asked.join(POINTER);
-    if let Ok(dir) = fs::read_to_string(&pointer) {
-        let dir = PathBuf::from(dir.trim());
+    if let Some(dir) = moved_to(asked) {
         ensure!(
             dir.is_dir(),
             "{} says that the data are in {}, which does not exist. Bring it back, or delete {} to start with empty data.",

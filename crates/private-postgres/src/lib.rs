@@ -21,4 +21,4 @@ mod leftover;
 mod server;
 
 pub use binaries::{Binaries, find};
-pub use server::{Options, Server, discard};
+pub use server::{Options, Server, discard, url_of_running};

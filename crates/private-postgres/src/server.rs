@@ -1,5 +1,10 @@
 //! Starting and stopping.
-use crate::{account::command, cluster, home::Home, leftover};
+use crate::{
+    account::command,
+    cluster,
+    home::{Home, moved_to},
+    leftover,
+};
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use std::{
@@ -193,6 +198,16 @@ pub fn discard(dir: &Path) -> Result<()> {
         fs::remove_dir_all(dir)?;
     }
     Ok(())
+}
+
+/// The address of the server that another process runs in `dir`.
+pub fn url_of_running(dir: &Path) -> Result<String> {
+    let dir = moved_to(dir).unwrap_or_else(|| dir.to_owned());
+    let text = fs::read_to_string(dir.join("data/postmaster.pid")).context("no server runs there")?;
+    // the fifth line is the socket's directory
+    let socket_dir = text.lines().nth(4).filter(|line| !line.is_empty()).context("the server is only starting")?;
+    let password = fs::read_to_string(dir.join("password")).context("the server's password can't be read")?;
+    Ok(url(&password, Path::new(socket_dir)))
 }
 
 fn settings(options: &Options, socket_dir: &Path) -> Vec<String> {
