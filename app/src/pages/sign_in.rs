@@ -78,11 +78,17 @@ async fn sign_in(portal: Portal, req: Request<Body>) -> Response {
     let origin = ask.visitor.origin.clone();
     let result = session::sign_in(&ask.portal.domain, values.get("org"), values.get("user"), &password, origin).await;
     let result = match result {
-        Ok(who) => begin(&ask, &who, &[]).await.map(|()| who),
+        Ok(who) => {
+            let interrupted = match Interrupted::read(&values) {
+                None => Interrupted::kept(&ask).await,
+                form => form,
+            };
+            begin(&ask, &who, &[]).await.map(|()| (who, interrupted))
+        }
         Err(e) => Err(e),
     };
     match result {
-        Ok(who) => go_on(ask, parts, &who, values.get("next"), Interrupted::read(&values)).await,
+        Ok((who, interrupted)) => go_on(ask, parts, &who, values.get("next"), interrupted).await,
         Err(e) => {
             let state = crate::portal::FormState { values, error: Some(e) };
             respond_public(ask, parts, Some(state), door).await
@@ -140,11 +146,7 @@ fn not_kept(e: tower_sessions::session::Error) -> Error {
 
 /// For somebody whom the identity provider vouched for: a new session, and on to where they wanted to be.
 pub async fn enter(ask: Ask, parts: Parts, who: &SignedIn, roles: &[RoleId], next: &str) -> Response {
-    let interrupted = match &ask.session {
-        Some(session) => session.get::<(String, String)>(INTERRUPTED).await.ok().flatten(),
-        None => None,
-    };
-    let interrupted = interrupted.map(|(to, with)| Interrupted { to, with });
+    let interrupted = Interrupted::kept(&ask).await;
     match begin(&ask, who, roles).await {
         Ok(()) => go_on(ask, parts, who, next, interrupted).await,
         Err(e) => refused(ask, parts, &who.org_name, next, e).await,
@@ -153,6 +155,9 @@ pub async fn enter(ask: Ask, parts: Parts, who: &SignedIn, roles: &[RoleId], nex
 
 /// The sign-in page with what went wrong on the way to or from an identity provider.
 pub async fn refused(ask: Ask, parts: Parts, org: &str, next: &str, error: Error) -> Response {
+    if let Error::Internal(why) = &error {
+        tracing::error!(error = %why, "single sign-on failed");
+    }
     let values = Values::from_pairs([("org", org.to_owned()), ("next", next.to_owned())]);
     respond_public(ask, parts, Some(crate::portal::FormState { values, error: Some(error) }), door).await
 }
@@ -182,6 +187,12 @@ impl Interrupted {
     fn read(values: &Values) -> Option<Interrupted> {
         let (to, with) = (values.text("resume_to"), values.text("resume_with"));
         own_path(&to).then_some(Interrupted { to, with })
+    }
+
+    /// What went along on the way to an identity provider.
+    async fn kept(ask: &Ask) -> Option<Interrupted> {
+        let (to, with) = ask.session.as_ref()?.get(INTERRUPTED).await.ok()??;
+        Some(Interrupted { to, with })
     }
 }
 

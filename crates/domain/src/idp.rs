@@ -7,8 +7,8 @@ pub use entry::{Identity, refuse, sign_in};
 pub use seal::{ClientSecret, Sealer};
 
 use crate::Domain;
-use model::{Action, Actor, Error, Result, RoleId, idp::IdpSpec, role::Role};
-use store::{Authorized, IdentityProvider, Record, Write};
+use model::{Action, Actor, Error, Result, RoleId, idp::IdpSpec, org::Org, role::Role};
+use store::{IdentityProvider, Record};
 
 /// Sets an organization's identity provider. Without a `secret` the one that is kept already stays. Sessions that began by
 /// the old one's word end. False: everything was so already, and nothing happened.
@@ -74,8 +74,7 @@ pub async fn show(d: &Domain, actor: &Actor, org: &str) -> Result<IdpSpec> {
     let action = Action::IdpView;
     let org = d.store.org_by_name(actor, action, org).await?;
     let roles = d.store.roles_of(org.id, org.is_provider).await?;
-    let mut tx = d.store.write(actor).await?;
-    let found = existing(&mut tx, &org).await?;
+    let found = d.store.identity_provider_of(&org).await?.ok_or_else(|| none(&org))?;
     Ok(spec_of(&found, &roles))
 }
 
@@ -87,7 +86,7 @@ pub async fn remove(d: &Domain, actor: &Actor, org: &str) -> Result<()> {
         let roles = d.store.roles_of(org.id, org.is_provider).await?;
         let mut tx = d.store.write(actor).await?;
         let org = tx.org(action, org.id).await?;
-        let old = existing(&mut tx, &org).await?;
+        let old = tx.identity_provider(&org).await?.ok_or_else(|| none(&org))?;
         tx.identity_provider_remove(&org).await?;
         tx.identity_provider_end_sessions(&org).await?;
         tx.commit(Record::new(action, org.id, org.id, &org.name).before(&spec_of(&old, &roles))).await?;
@@ -96,8 +95,8 @@ pub async fn remove(d: &Domain, actor: &Actor, org: &str) -> Result<()> {
     .await
 }
 
-async fn existing(tx: &mut Write<'_>, org: &Authorized<model::org::Org>) -> Result<IdentityProvider> {
-    tx.identity_provider(org).await?.ok_or_else(|| Error::NotNow(format!("{} has no identity provider.", org.name)))
+fn none(org: &Org) -> Error {
+    Error::NotNow(format!("{} has no identity provider.", org.name))
 }
 
 /// With the roles' names. A role that has been deleted gives nothing, and is named so.

@@ -61,6 +61,11 @@ impl Store {
         find(&mut db, None, Some(org_name)).await
     }
 
+    pub async fn identity_provider_of(&self, org: &Authorized<Org>) -> Result<Option<IdentityProvider>> {
+        let mut db = self.pool.acquire().await.map_err(mapped)?;
+        find(&mut db, Some(org.id), None).await
+    }
+
     /// Does any organization have one? The sign-in page must not say which.
     pub async fn any_identity_provider(&self) -> Result<bool> {
         sqlx::query_scalar!(r#"select exists (select 1 from identity_providers) as "any!""#)

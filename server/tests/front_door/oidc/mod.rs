@@ -3,7 +3,7 @@ mod commands;
 mod hostile;
 mod provider;
 
-use crate::harness::{Answer, Client, TestApp};
+use crate::harness::{Answer, Client, PASSWORD, TestApp};
 use domain::{
     idp::{self, ClientSecret, Sealer},
     org, user,
@@ -181,6 +181,11 @@ async fn a_form_sent_after_the_session_ended_is_kept_over_single_sign_on() {
         kept.iter().map(|(k, v)| (*k, v.as_str())).chain([("org", "acme"), ("with", "sso")]).collect();
     let leave = browser.post("/sign-in", &fields).await.must(200);
     assert!(leave.body.contains("http-equiv=\"refresh\""), "{}", leave.body);
+    let other_way = browser.copy();
+    let by_password = [("org", "acme"), ("user", "acme-admin"), ("password", PASSWORD)];
+    other_way.post("/sign-in", &by_password).await.must(200).says("typed with care");
+
+    let leave = browser.post("/sign-in", &fields).await.must(200);
     let away = browser.get(&leave.link("Go on").unwrap()).await.must(303);
     // the provider's clock has not been turned
     op.lie_about_token(|token| token.claims["exp"] = (token.claims["exp"].as_i64().unwrap() + 3600).into());
