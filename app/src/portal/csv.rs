@@ -69,7 +69,8 @@ impl CsvHead {
                 }
             }
         });
-        let body = stream::iter([Ok(Bytes::from(self.text)), Ok(rows)]).chain(rest);
+        // compression looks once more after the end, which `unfold` by itself does not stand
+        let body = stream::iter([Ok(Bytes::from(self.text)), Ok(rows)]).chain(rest).fuse();
         Ok(Csv { name: self.name, body: Body::from_stream(body) })
     }
 }

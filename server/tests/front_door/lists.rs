@@ -291,6 +291,18 @@ async fn a_file_has_every_row_and_no_formula() {
 }
 
 #[tokio::test]
+async fn a_file_is_whole_when_it_is_compressed_too() {
+    let app = TestApp::start().await;
+    app.org("acme").make().await;
+    let admin = app.sign_in("acme", "acme-admin").await;
+    for coding in ["br", "gzip"] {
+        let ask = admin.request("GET", "/tenant/acme/roles.csv").header("accept-encoding", coding);
+        let file = admin.send(ask.body(axum::body::Body::empty()).unwrap()).await.must(200);
+        assert_eq!(file.header("content-encoding"), coding);
+    }
+}
+
+#[tokio::test]
 async fn a_list_of_many_counts_to_ten_thousand_and_says_that_there_are_more() {
     let app = TestApp::start().await;
     with_vdcs(&app, 10_050).await;
