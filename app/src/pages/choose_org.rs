@@ -27,7 +27,14 @@ pub(super) fn chosen_org(visit: &Visit) -> Result<Option<OrgId>> {
 }
 
 /// Asks for it. `title` is the page's ("New user"), `on` the list it belongs to and `list` that list's address.
-pub(super) async fn choose_org(visit: &Visit, title: &str, on: &'static str, list: &str) -> Result<Sheet> {
+/// `tenants`: the provider's own organization can't have one.
+pub(super) async fn choose_org(
+    visit: &Visit,
+    title: &str,
+    on: &'static str,
+    list: &str,
+    tenants: bool,
+) -> Result<Sheet> {
     let search = visit.ask.query("q").trim().to_owned();
     let query = ListQuery { limit: MOST, search: search.clone(), ..ListQuery::first(&ORGS) };
     let page = org::list(visit.domain(), &visit.actor, &query).await?;
@@ -40,7 +47,7 @@ pub(super) async fn choose_org(visit: &Visit, title: &str, on: &'static str, lis
         _ => String::new(),
     };
     let mut choices = vec![Choice::new("", "Choose…")];
-    choices.extend(page.items.iter().map(|o| {
+    choices.extend(page.items.iter().filter(|o| !(tenants && o.is_provider)).map(|o| {
         let full = if o.display_name == o.name { String::new() } else { format!(" · {}", o.display_name) };
         Choice::new(o.id.to_string(), format!("{}{full}", o.name))
     }));

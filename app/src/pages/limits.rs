@@ -37,7 +37,7 @@ pub(super) fn hinted_limit_fields(fill: &Fill, limits: &Limits, hint: impl Fn(Me
                     name=m.field()
                     label=m.label()
                     value
-                    unit=m.unit()
+                    unit=if m.unit() == m.label() { "" } else { m.unit() }
                     error
                     hint=hint(m)
                     optional=true

@@ -29,9 +29,9 @@ fn copy_href(visit: &Visit, id: RoleId) -> String {
     visit.at(format!("{LIST}/new?copy={id}"))
 }
 
-/// The users who have it: their list can be searched by the role's name.
+/// The users who have it.
 pub(super) fn users_href(visit: &Visit, role: &Role) -> String {
-    Query::new(visit.at(super::user::LIST), [("q".to_owned(), role.name.clone())]).href()
+    Query::new(visit.at(super::user::LIST), [("role".to_owned(), role.name.clone())]).href()
 }
 
 /// The role of the address, if it can be seen in this place and the visitor may do that to it.

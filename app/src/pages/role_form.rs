@@ -34,7 +34,7 @@ fn labels(fill: &Fill) -> [(&'static str, &'static str); 3] {
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
     visit.authorize(Action::RoleCreate)?;
-    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New role", ON, LIST).await };
+    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New role", ON, LIST, false).await };
     let org = visit.domain().store.org(&visit.actor, Action::RoleCreate, org).await?;
     let grantable = role::possible_rights(visit.domain(), &visit.actor, org.id).await?;
     let start = copied(&visit, grantable).await?;

@@ -40,7 +40,7 @@ const LABELS: &[(&str, &str)] = &[
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
     visit.authorize(Action::UserCreate)?;
-    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New user", ON, LIST).await };
+    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New user", ON, LIST, false).await };
     let org = visit.domain().store.org(&visit.actor, Action::UserCreate, org).await?;
     let roles = role::choices(visit.domain(), &visit.actor, org.id).await?;
     let fill = visit.fill();

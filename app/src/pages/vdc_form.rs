@@ -30,7 +30,7 @@ const LABELS: &[(&str, &str)] = &[
 
 pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
     visit.authorize(Action::VdcCreate)?;
-    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New VDC", ON, LIST).await };
+    let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New VDC", ON, LIST, true).await };
     let org = visit.domain().store.org(&visit.actor, Action::VdcCreate, org).await?;
     let fill = visit.fill();
     // a form that came back says it itself, and keeps what was typed

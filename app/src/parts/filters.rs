@@ -1,9 +1,9 @@
 //! Search and filters of a list: a GET form, so that the address holds them and a list can be kept as a bookmark. Filters in
 //! use are chips, each with a link that takes it away.
-use super::{Choice, Icon, Query, SelectField};
+use super::{Choice, Icon, Query, SelectField, TextField};
 use leptos::prelude::*;
 
-/// A filter: its name in the address, its label, and what it may be.
+/// A filter: its name in the address, its label, and what it may be. Without choices it is any text.
 #[derive(Clone, Debug)]
 pub struct Filter {
     pub name: &'static str,
@@ -102,18 +102,14 @@ fn FilterMenu(here: Query, filters: Vec<Filter>) -> impl IntoView {
                 {filters
                     .into_iter()
                     .map(|filter| {
+                        let value = here.get(filter.name).unwrap_or_default().to_owned();
+                        let (id, name, label) = (format!("filter-{}", filter.name), filter.name, filter.label);
+                        if filter.choices.is_empty() {
+                            return view! { <TextField id name label value hint="The whole name" /> }.into_any();
+                        }
                         let mut choices = vec![Choice::new("", "Any")];
                         choices.extend(filter.choices);
-                        let value = here.get(filter.name).unwrap_or_default().to_owned();
-                        view! {
-                            <SelectField
-                                id=format!("filter-{}", filter.name)
-                                name=filter.name
-                                label=filter.label
-                                choices
-                                value
-                            />
-                        }
+                        view! { <SelectField id name label choices value /> }.into_any()
                     })
                     .collect_view()} <button class="btn">"Show"</button>
             </div>

@@ -2,7 +2,7 @@
 use super::Visit;
 use crate::parts::{Choice, Filter, Filters, Head, Icon, Order, Pager, Query, num};
 use leptos::prelude::*;
-use model::list::{ListQuery, ListSpec, Page, Total};
+use model::list::{ListQuery, ListSpec, ORGANIZATION, Page, Total};
 
 /// One list at its address.
 pub struct ListView {
@@ -13,6 +13,8 @@ pub struct ListView {
     before: Option<String>,
     after: Option<String>,
     shown: usize,
+    /// The provider's, over all organizations.
+    of_all: bool,
 }
 
 impl ListView {
@@ -25,6 +27,7 @@ impl ListView {
             before: page.before.as_ref().map(ToString::to_string),
             after: page.after.as_ref().map(ToString::to_string),
             shown: page.items.len(),
+            of_all: visit.org().is_none(),
         }
     }
 
@@ -49,6 +52,7 @@ impl ListView {
             .spec
             .filters
             .iter()
+            .filter(|f| self.of_all || **f != ORGANIZATION)
             .map(|f| Filter::new(f.key, f.label, f.options.iter().map(|(v, l)| Choice::new(*v, *l)).collect()))
             .collect();
         view! { <Filters here=self.here.clone() what find filters /> }

@@ -26,6 +26,12 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
         let mut tx = d.store.write(actor).await?;
         // held until the end: nobody else makes the organization's last VDC meanwhile
         let org = tx.org(action, org).await?;
+        if org.is_provider {
+            return Err(Error::BadRequest(format!(
+                "{} is the provider's own organization. VDCs are for tenants.",
+                org.name
+            )));
+        }
         let spec = spec.check(&org.limits, &org.name)?;
         if let Some(limit) = org.vdc_limit
             && org.vdcs >= limit

@@ -32,6 +32,9 @@ const fn sort(key: &'static str, label: &'static str) -> SortSpec {
 const ENABLED: FilterSpec =
     FilterSpec { key: "enabled", label: "State", options: &[("true", "Enabled"), ("false", "Disabled")] };
 
+/// By the organization's name: for the provider, who sees all of them.
+pub const ORGANIZATION: FilterSpec = FilterSpec { key: "org", label: "Organization", options: &[] };
+
 const SINCE: FilterSpec = FilterSpec {
     key: "since",
     label: "When",
@@ -58,6 +61,8 @@ pub static USERS: ListSpec = ListSpec {
     descending: false,
     filters: &[
         ENABLED,
+        ORGANIZATION,
+        FilterSpec { key: "role", label: "Role", options: &[] },
         FilterSpec {
             key: "source",
             label: "Signs in by",
@@ -77,6 +82,7 @@ pub static VDCS: ListSpec = ListSpec {
     descending: false,
     filters: &[
         ENABLED,
+        ORGANIZATION,
         FilterSpec {
             key: "model",
             label: "Model",
@@ -93,6 +99,7 @@ pub static TASKS: ListSpec = ListSpec {
     sorts: &[sort("started", "Started")],
     descending: true,
     filters: &[
+        ORGANIZATION,
         FilterSpec {
             key: "status",
             label: "State",
@@ -108,12 +115,14 @@ pub static TASKS: ListSpec = ListSpec {
     ],
 };
 
-pub static EVENTS: ListSpec = ListSpec { sorts: &[sort("time", "Time")], descending: true, filters: &[OBJECT, SINCE] };
+pub static EVENTS: ListSpec =
+    ListSpec { sorts: &[sort("time", "Time")], descending: true, filters: &[ORGANIZATION, OBJECT, SINCE] };
 
 pub static AUDIT: ListSpec = ListSpec {
     sorts: &[sort("time", "Time")],
     descending: true,
     filters: &[
+        ORGANIZATION,
         OBJECT,
         FilterSpec {
             key: "result",
@@ -186,6 +195,9 @@ impl ListQuery {
                     let Some(f) = spec.filters.iter().find(|f| f.key == key) else { continue };
                     if value.is_empty() {
                         continue;
+                    }
+                    if f.options.is_empty() && (value.chars().count() > 200 || value.contains('\0')) {
+                        return Err(Error::BadRequest(format!("{} is too long: at most 200 characters.", f.label)));
                     }
                     if !f.options.is_empty() && !f.options.iter().any(|(v, _)| *v == value) {
                         let all: Vec<_> = f.options.iter().map(|(v, _)| *v).collect();

@@ -19,21 +19,21 @@ impl Store {
 
     /// Sends and receives notifications until the pool is closed. It survives a database that goes away.
     pub async fn follow_changes(&self) {
-        let mut next: Option<String> = None;
+        let mut seen: Option<String> = None;
         while !self.pool.is_closed() {
-            if let Err(e) = self.follow(&mut next).await {
+            if let Err(e) = self.follow(&mut seen).await {
                 tracing::debug!(error = %e, "following changes is interrupted");
             }
             tokio::time::sleep(POLL).await;
         }
     }
 
-    async fn follow(&self, next: &mut Option<String>) -> Result<()> {
+    async fn follow(&self, seen: &mut Option<String>) -> Result<()> {
         let mut listener = PgListener::connect_with(&self.pool).await.map_err(mapped)?;
         listener.ignore_pool_close_event(false);
         listener.listen(CHANNEL).await.map_err(mapped)?;
         loop {
-            self.read_changes(next).await?;
+            self.read_changes(seen).await?;
             tokio::select! {
                 heard = listener.try_recv() => {
                     if heard.map_err(mapped)?.is_none() {
@@ -50,31 +50,26 @@ impl Store {
         }
     }
 
-    /// Reads events of transactions that ended since the last look. `next` is the oldest transaction that was still
-    /// open then: everything before it had been read, and nothing at or after it.
-    async fn read_changes(&self, next: &mut Option<String>) -> Result<()> {
-        let horizon = sqlx::query_scalar!(r#"select pg_snapshot_xmin(pg_current_snapshot())::text as "horizon!""#)
-            .fetch_one(&self.pool)
-            .await
-            .map_err(mapped)?;
-        let Some(from) = next.replace(horizon.clone()) else { return Ok(()) };
-        if from == horizon {
-            return Ok(());
-        }
+    /// Reads events of transactions that ended since the last look. `seen` is the snapshot of that look: what it could not
+    /// see, and this one can, is new, in whatever order transactions began and ended.
+    async fn read_changes(&self, seen: &mut Option<String>) -> Result<()> {
         let rows = sqlx::query!(
-            "select org_id, user_id, object_kind, object_id from events where tx >= $1::text::xid8 and tx < $2::text::xid8 order by tx limit 2000",
-            from,
-            horizon
+            r#"select pg_current_snapshot()::text as "snapshot!", e.org_id as "org_id?", e.user_id, e.object_kind as "object_kind?", e.object_id as "object_id?"
+               from (values (1)) as always left join events e
+               on e.tx >= pg_snapshot_xmin($1::text::pg_snapshot) and not pg_visible_in_snapshot(e.tx, $1::text::pg_snapshot)
+               order by e.tx"#,
+            seen.as_deref()
         )
         .fetch_all(&self.pool)
         .await
-        .inspect_err(|_| *next = Some(from.clone()))
         .map_err(mapped)?;
         for r in rows {
+            *seen = Some(r.snapshot);
+            let (Some(org), Some(kind)) = (r.org_id, r.object_kind) else { continue };
             let change = Change {
-                org: OrgId(r.org_id),
+                org: OrgId(org),
                 user: r.user_id.map(UserId),
-                kind: Kind::parse(&r.object_kind).unwrap_or(Kind::Installation),
+                kind: Kind::parse(&kind).unwrap_or(Kind::Installation),
                 id: r.object_id,
             };
             let _ = self.changes.send(change); // nobody listens: fine

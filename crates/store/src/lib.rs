@@ -32,7 +32,7 @@ use constraint::mapped;
 use model::{Error, Result};
 use sqlx::{
     PgPool,
-    migrate::Migrator,
+    migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use std::{str::FromStr, sync::Arc, time::Duration};
@@ -69,7 +69,8 @@ impl Store {
     /// an advisory lock, and the second finds nothing to do.
     pub async fn migrate(&self) -> Result<()> {
         MIGRATIONS.run(&self.pool).await.map_err(|e| match e {
-            sqlx::migrate::MigrateError::Execute(e) => mapped(e),
+            MigrateError::Execute(e) => mapped(e),
+            MigrateError::VersionMissing(version) => newer(version),
             e => Error::Internal(format!("migration: {e}")),
         })?;
         self.sync_predefined_roles().await
@@ -77,22 +78,33 @@ impl Store {
 
     /// Migrations that this binary has and the database has not.
     pub async fn migrations_pending(&self) -> Result<usize> {
+        let done = self.migrations_done().await?;
+        Ok(MIGRATIONS.iter().filter(|m| !done.contains(&m.version)).count())
+    }
+
+    /// An error if the database has migrations that this binary does not know. A server that runs already goes on, so that
+    /// replicas can be replaced one by one; none starts.
+    pub async fn refuse_newer(&self) -> Result<()> {
+        let done = self.migrations_done().await?;
+        done.into_iter()
+            .find(|version| !MIGRATIONS.version_exists(*version))
+            .map_or(Ok(()), |version| Err(newer(version)))
+    }
+
+    async fn migrations_done(&self) -> Result<Vec<i64>> {
         let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#)
             .fetch_one(&self.pool)
             .await
             .map_err(mapped)?;
         if !known {
-            return Ok(MIGRATIONS.iter().count());
+            return Ok(Vec::new());
         }
         #[expect(
             clippy::disallowed_methods,
             reason = "sqlx's own table is not in the schema that queries are checked against"
         )]
-        let done: Vec<i64> = sqlx::query_scalar("select version from _sqlx_migrations where success")
-            .fetch_all(&self.pool)
-            .await
-            .map_err(mapped)?;
-        Ok(MIGRATIONS.iter().filter(|m| !done.contains(&m.version)).count())
+        let done = sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(&self.pool).await;
+        done.map_err(mapped)
     }
 
     pub async fn ping(&self) -> Result<()> {
@@ -116,6 +128,12 @@ impl Store {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+fn newer(version: i64) -> Error {
+    Error::Internal(format!(
+        "the database is newer than this ssvirt: it has migration {version}, which this one does not know; install the version that made it"
+    ))
 }
 
 /// sqlx may quote the URL, and the URL holds the password.

@@ -3,7 +3,7 @@ use crate::{Store, constraint::mapped};
 use model::{
     Action, Result,
     decide::Scope,
-    list::{COUNT_TO, Cursor, ListQuery, MAX_LIMIT, Page, Total},
+    list::{COUNT_TO, Cursor, ListQuery, MAX_LIMIT, ORGANIZATION, Page, Total},
 };
 use sqlx::{FromRow, Postgres, QueryBuilder, postgres::PgRow};
 use uuid::Uuid;
@@ -195,7 +195,12 @@ fn conditions(b: &mut Build<'_>, sql: &ListSql, scope: Scope, q: &ListQuery, fil
         b.push(")");
     }
     for (key, value) in &q.filters {
-        filter(b, key, value);
+        if *key == ORGANIZATION.key {
+            b.push(" and t.org_id in (select id from organizations where lower(name) = lower(");
+            b.push_bind(value.clone()).push("))");
+        } else {
+            filter(b, key, value);
+        }
     }
 }
 

@@ -25,7 +25,7 @@ const SQL: ListSql = ListSql {
     search: &["t.name", "t.description"],
     action: "",
     // predefined roles belong to every organization's list
-    org: "t.org_id is null or t.org_id",
+    org: "t.org_id is null and t.for_tenants or t.org_id",
     owner: "t.id",
 };
 
@@ -72,6 +72,12 @@ async fn find(db: impl PgExecutor<'_>, id: RoleId, lock: &'static str) -> Result
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
+/// What only the provider's users can have is nothing to a tenant.
+fn shown_to(actor: &Actor) -> impl Fn(&Role) -> bool {
+    let provider = actor.provider;
+    move |role| provider || !Predefined::of(role.id).is_some_and(Predefined::provider_only)
+}
+
 /// Predefined roles are everybody's to see: as if they were the asker's own.
 fn resource(actor: &Actor) -> impl Fn(&Role) -> Resource {
     let own = actor.org;
@@ -87,7 +93,7 @@ impl Store {
         id: RoleId,
         place: Option<OrgId>,
     ) -> Result<Authorized<Role>> {
-        let mut found: Vec<Role> = find(&self.pool, id, "").await?.into_iter().collect();
+        let mut found: Vec<Role> = find(&self.pool, id, "").await?.into_iter().filter(shown_to(actor)).collect();
         let place = if actor.provider { place } else { Some(actor.org) };
         self.count_users_in(place, &mut found).await?;
         Authorized::check(actor, action, found.pop(), resource(actor))
@@ -159,11 +165,12 @@ impl Store {
         for role in Predefined::ALL {
             let id = role.id().0;
             sqlx::query!(
-                "insert into roles (id, name, description) values ($1, $2, $3)
-                 on conflict (id) do update set name = $2, description = $3",
+                "insert into roles (id, name, description, for_tenants) values ($1, $2, $3, $4)
+                 on conflict (id) do update set name = $2, description = $3, for_tenants = $4",
                 id,
                 role.name(),
-                role.description()
+                role.description(),
+                !role.provider_only()
             )
             .execute(&mut *tx)
             .await
@@ -198,7 +205,7 @@ impl Write<'_> {
             .fetch_optional(&mut *self.tx)
             .await
             .map_err(mapped)?;
-        let found = find(&mut *self.tx, id, "").await?;
+        let found = find(&mut *self.tx, id, "").await?.filter(shown_to(self.actor));
         Authorized::check(self.actor, action, found, resource(self.actor))
     }
 

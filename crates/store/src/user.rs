@@ -93,6 +93,9 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
         "enabled" => {
             b.push(" and t.enabled = ").push_bind(value == "true");
         }
+        "role" => {
+            b.push(" and lower(r.name) = lower(").push_bind(value.to_owned()).push(")");
+        }
         "source" => {
             b.push(if value == "oidc" { " and t.issuer is not null" } else { " and t.issuer is null" });
         }

@@ -79,7 +79,10 @@ async fn database(url: &Secret) -> Option<String> {
     if version < store::OLDEST_POSTGRES {
         return Some(format!("the database is PostgreSQL {version}, but must be {} or later", store::OLDEST_POSTGRES));
     }
-    let pending = store.migrations_pending().await;
+    let pending = match store.refuse_newer().await {
+        Ok(()) => store.migrations_pending().await,
+        Err(error) => Err(error),
+    };
     store.close().await;
     match pending {
         Ok(0) => {

@@ -2,6 +2,7 @@
 use crate::harness::{Database, PASSWORD, Proxy, TestApp};
 use domain::Store;
 use futures::{StreamExt, future::join_all};
+use model::Error;
 use std::sync::Arc;
 
 /// An application that reaches its database by a line that can be cut.
@@ -107,6 +108,12 @@ async fn replicas_that_start_together_migrate_once() {
     assert_eq!(replicas[0].migrations_pending().await.unwrap(), 0);
     assert_eq!(db.count("_sqlx_migrations").await, db.count("_sqlx_migrations where success").await);
     assert_eq!(db.count("roles").await, 7);
+    assert_eq!(replicas[0].refuse_newer().await, Ok(()));
+    db.execute("insert into _sqlx_migrations (version, description, success, checksum, execution_time) values (9999, 'later', true, '', 0)").await;
+    for refused in [replicas[0].refuse_newer().await, replicas[0].migrate().await] {
+        assert!(matches!(&refused, Err(Error::Internal(why)) if why.contains("newer than this ssvirt")), "{refused:?}");
+    }
+    assert_eq!(replicas[0].migrations_pending().await, Ok(0), "what runs already goes on");
     let organizations = join_all(replicas.iter().map(|r| r.ensure_provider_org("System"))).await;
     assert!(organizations.windows(2).all(|two| two[0] == two[1] && two[0].is_ok()), "{organizations:?}");
 }

@@ -106,7 +106,13 @@ async fn predefined_roles_are_the_same_for_everybody_and_stay() {
     app.org("acme").make().await;
     let admin = app.sign_in("acme", "acme-admin").await;
     let provider = app.provider().await;
+    admin.get(&page(SystemAdministrator.id(), "")).await.must(404);
+    assert!(!admin.get("/tenant/acme/roles").await.must(200).body.contains(SystemAdministrator.name()));
+    provider.get("/provider/roles").await.must(200).says(SystemAdministrator.name());
     for predefined in Predefined::ALL {
+        if predefined.provider_only() {
+            continue; // tenants have nothing to do with it
+        }
         admin.get(&page(predefined.id(), "")).await.must(200).says(predefined.name());
         for client in [&admin, &provider] {
             client
