@@ -1,0 +1,1 @@
+//! A simulated hub: a Kubernetes API server in this process, and actors that play what runs on a real one.
