@@ -243,7 +243,7 @@ async fn a_name_is_a_filter_too() {
         }
     }
     assert_eq!(rows(&provider, "/provider/users.csv?role=vapp+user").await, 2);
-    provider.get("/provider/users").await.must(200).says("filter-org");
+    assert!(provider.get("/provider/users").await.must(200).body.contains("filter-org"));
     let admin = app.sign_in("acme", "acme-admin").await;
     let page = admin.get("/tenant/acme/users?role=vApp+User").await.must(200);
     assert!(page.body.contains("filter-role") && !page.body.contains("filter-org"), "tenants have one organization");

@@ -175,22 +175,22 @@ async fn members_hear_of_their_organization_and_the_provider_of_all() {
 async fn a_transaction_left_open_holds_nothing_back_and_is_heard_when_it_ends() {
     let live = Live::start().await;
     let app = &live.app;
-    let acme = app.org("acme").user("alice", VappUser).make().await;
-    let mut alice = live.listen(&app.sign_in("acme", "alice").await).await;
+    let (acme, globex) = (app.org("acme").make().await, app.org("globex").make().await);
+    let mut provider = live.listen(&app.provider().await).await;
     app.db.execute("begin").await;
     app.db
         .execute(&format!(
             "insert into events (id, org_id, user_name, kind, object_kind, object_name, message) \
              values (gen_random_uuid(), '{}', 'late', 'vdc.edit', 'vdc', 'late', '')",
-            acme.id.0
+            globex.id.0
         ))
         .await;
     app.vdc(acme.id, "meanwhile").await;
-    alice.says_changed().await;
-    alice.is_silent().await;
+    provider.says_changed().await;
+    provider.is_silent().await;
     app.db.execute("commit").await;
-    alice.says_changed().await;
-    alice.is_silent().await;
+    provider.says_changed().await;
+    provider.is_silent().await;
 }
 
 #[tokio::test]
