@@ -1,0 +1,347 @@
+//! Which addresses may be called. A hub's address comes from somebody's upload, so names are resolved and every address
+//! is checked, and the client connects to checked addresses only: a name can't point elsewhere a moment later.
+use crate::{
+    answer::NotConnected,
+    error::{Error, Reach},
+    kubeconfig::{Host, Server, dns_name},
+};
+use ipnet::IpNet;
+use std::{
+    fmt,
+    future::Future,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    str::FromStr,
+    sync::Arc,
+};
+
+/// The installation's list of hosts for hubs. An empty one allows public and private addresses, and never those of this
+/// machine, of its link or of cloud metadata services; a list allows what is on it, whatever it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowList {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    Name(String),
+    /// Everything below a name, but not the name itself.
+    Below(String),
+    Net(IpNet),
+}
+
+impl FromStr for AllowList {
+    type Err = String;
+
+    /// Host names (with `*.` in front: all names below), addresses and CIDRs, separated by commas or blanks.
+    fn from_str(text: &str) -> Result<AllowList, String> {
+        let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|w| !w.is_empty());
+        Ok(AllowList { entries: words.map(entry).collect::<Result<_, _>>()? })
+    }
+}
+
+fn entry(word: &str) -> Result<Entry, String> {
+    if let Ok(net) = word.parse::<IpNet>() {
+        return Ok(Entry::Net(net));
+    }
+    if let Ok(ip) = word.trim_matches(['[', ']']).parse::<IpAddr>() {
+        return Ok(Entry::Net(IpNet::from(ip)));
+    }
+    let (below, name) = match word.strip_prefix("*.") {
+        Some(name) => (true, name),
+        None => (false, word),
+    };
+    let name = dns_name(name).map_err(|_| {
+        format!(
+            "{word:?} is no host name, address or CIDR. Give entries like hub.example.org, *.example.org, 10.0.0.0/8."
+        )
+    })?;
+    Ok(if below { Entry::Below(name) } else { Entry::Name(name) })
+}
+
+impl fmt::Display for AllowList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, e) in self.entries.iter().enumerate() {
+            f.write_str(if i > 0 { ", " } else { "" })?;
+            match e {
+                Entry::Name(n) => f.write_str(n),
+                Entry::Below(n) => write!(f, "*.{n}"),
+                Entry::Net(n) => n.fmt(f),
+            }?;
+        }
+        Ok(())
+    }
+}
+
+impl AllowList {
+    fn lists_name(&self, host: &str) -> bool {
+        self.entries.iter().any(|e| match e {
+            Entry::Name(name) => name == host,
+            Entry::Below(name) => host.strip_suffix(name.as_str()).is_some_and(|h| h.len() > 1 && h.ends_with('.')),
+            Entry::Net(_) => false,
+        })
+    }
+
+    fn lists_address(&self, ip: IpAddr) -> bool {
+        let ip = plain(ip);
+        self.entries.iter().any(|e| matches!(e, Entry::Net(net) if net.contains(&ip)))
+    }
+
+    /// May this address be called, on behalf of that name if there was one?
+    pub fn allows(&self, name: Option<&str>, ip: IpAddr) -> Result<(), String> {
+        if self.lists_address(ip) {
+            return Ok(());
+        }
+        // a listed name may lead to private addresses, but not to this machine or to metadata: its DNS may be another's
+        if let Some(why) = never(plain(ip)) {
+            return Err(format!("{ip} is {why}, and not listed as an address"));
+        }
+        if self.entries.is_empty() || name.is_some_and(|n| self.lists_name(n)) {
+            return Ok(());
+        }
+        Err(match name {
+            Some(name) => format!("{name} ({ip}) is not on the list of hosts for hubs"),
+            None => format!("{ip} is not on the list of hosts for hubs"),
+        })
+    }
+}
+
+/// An IPv4 address that is written as IPv6 is judged as what it is.
+fn plain(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = ip else { return ip };
+    let s = v6.segments();
+    let embedded = |a: u16, b: u16| IpAddr::V4(Ipv4Addr::from((u32::from(a) << 16) | u32::from(b)));
+    match s {
+        [0, 0, 0, 0, 0, 0xffff, a, b] => embedded(a, b),
+        // "compatible" (old), but not :: and ::1
+        [0, 0, 0, 0, 0, 0, a, b] if a != 0 || b > 1 => embedded(a, b),
+        // NAT64
+        [0x64, 0xff9b, 0, 0, 0, 0, a, b] => embedded(a, b),
+        // 6to4
+        [0x2002, a, b, ..] => embedded(a, b),
+        _ => ip,
+    }
+}
+
+/// Addresses no hub has, unless somebody lists them.
+fn never(ip: IpAddr) -> Option<&'static str> {
+    match ip {
+        IpAddr::V4(v4) => {
+            let [a, b, c, d] = v4.octets();
+            match (a, b, c, d) {
+                (169, 254, 169, 254 | 253) | (169, 254, 170, 2 | 23) | (100, 100, 100, 200) | (192, 0, 0, 192) => {
+                    Some("a cloud's metadata service")
+                }
+                (0, ..) => Some("unspecified"),
+                (127, ..) => Some("this machine"),
+                (169, 254, ..) => Some("link-local"),
+                (224..=239, ..) => Some("multicast"),
+                (240..=255, ..) => Some("reserved"),
+                _ => None,
+            }
+        }
+        IpAddr::V6(v6) => {
+            const METADATA: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+            match v6.segments() {
+                _ if v6 == METADATA => Some("a cloud's metadata service"),
+                _ if v6.is_unspecified() => Some("unspecified"),
+                _ if v6.is_loopback() => Some("this machine"),
+                [0xfe80..=0xfebf, ..] => Some("link-local"),
+                [0xff00..=0xffff, ..] => Some("multicast"),
+                _ => None,
+            }
+        }
+    }
+}
+
+type Lookup = Pin<Box<dyn Future<Output = std::io::Result<Vec<SocketAddr>>> + Send>>;
+
+/// How names become addresses; tests put their own in.
+#[derive(Clone)]
+pub struct Resolver(Arc<dyn Fn(String) -> Lookup + Send + Sync>);
+
+impl Resolver {
+    /// The machine's own.
+    pub fn system() -> Resolver {
+        Resolver(Arc::new(|host| {
+            Box::pin(async move { Ok(tokio::net::lookup_host((host.as_str(), 0)).await?.collect()) })
+        }))
+    }
+
+    pub fn from_fn(f: impl Fn(&str) -> std::io::Result<Vec<IpAddr>> + Send + Sync + 'static) -> Resolver {
+        let f = Arc::new(f);
+        Resolver(Arc::new(move |host| {
+            let f = f.clone();
+            Box::pin(async move { Ok(f(&host)?.into_iter().map(|ip| SocketAddr::new(ip, 0)).collect()) })
+        }))
+    }
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Resolver")
+    }
+}
+
+/// The list and the resolver together: what stands between a hub's address and a connection.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub allow: Arc<AllowList>,
+    pub resolver: Resolver,
+}
+
+impl Gate {
+    pub fn new(allow: AllowList) -> Gate {
+        Gate { allow: Arc::new(allow), resolver: Resolver::system() }
+    }
+
+    /// For hubs the operator named by flag or file: their word is enough.
+    pub fn open() -> Gate {
+        let everything = ["0.0.0.0/0", "::/0"].iter().filter_map(|n| n.parse().ok()).map(Entry::Net).collect();
+        Gate::new(AllowList { entries: everything })
+    }
+
+    /// Resolves a host and checks every address; one that is not allowed refuses all of them.
+    pub async fn check(&self, server: &Server) -> Result<Vec<IpAddr>, Error> {
+        let found = match &server.host {
+            Host::Ip(ip) => self.allow.allows(None, *ip).map(|()| vec![*ip]).map_err(not_allowed),
+            Host::Name(name) => self.resolve(name).await.map(|all| all.into_iter().map(|a| a.ip()).collect()),
+        };
+        found.map_err(|e| Error::Unreachable { why: e.why, detail: e.detail })
+    }
+
+    pub(crate) async fn resolve(&self, name: &str) -> Result<Vec<SocketAddr>, NotConnected> {
+        let dns = |detail| NotConnected { why: Reach::Dns, detail };
+        let found = (self.resolver.0)(name.to_owned()).await.map_err(|e| dns(format!("{name}, {e}")))?;
+        if found.is_empty() {
+            return Err(dns(format!("{name} has no address")));
+        }
+        for address in &found {
+            self.allow.allows(Some(name), address.ip()).map_err(not_allowed)?;
+        }
+        Ok(found)
+    }
+}
+
+fn not_allowed(detail: String) -> NotConnected {
+    NotConnected { why: Reach::NotAllowed, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> AllowList {
+        text.parse().expect("a list")
+    }
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn without_a_list_only_addresses_no_hub_has_are_refused() {
+        let default = AllowList::default();
+        for good in [
+            "8.8.8.8",
+            "10.0.0.1",
+            "192.168.1.1",
+            "172.16.0.1",
+            "100.64.0.1",
+            "2001:db8::1",
+            "fd00::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert_eq!(default.allows(None, ip(good)), Ok(()), "{good}");
+        }
+        for bad in [
+            "127.0.0.1",
+            "127.255.255.254",
+            "0.0.0.0",
+            "0.1.2.3",
+            "169.254.169.254",
+            "169.254.1.1",
+            "169.254.170.2",
+            "100.100.100.200",
+            "224.0.0.1",
+            "255.255.255.255",
+            "240.0.0.1",
+            "::",
+            "::1",
+            "fe80::1",
+            "febf::1",
+            "ff02::1",
+            "fd00:ec2::254",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "::ffff:0.0.0.0",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "2002:7f00:1::1",
+            "2002:a9fe:a9fe::",
+        ] {
+            assert!(default.allows(None, ip(bad)).is_err(), "{bad}");
+            assert!(default.allows(Some("hub.example.org"), ip(bad)).is_err(), "{bad} by name");
+        }
+    }
+
+    #[test]
+    fn a_list_allows_what_is_on_it_and_nothing_else() {
+        let l = list("hub.example.org, *.corp.example.net 10.1.0.0/16,127.0.0.1,2001:db8::/32");
+        assert_eq!(l.allows(Some("hub.example.org"), ip("8.8.8.8")), Ok(()));
+        assert_eq!(l.allows(Some("a.b.corp.example.net"), ip("10.9.9.9")), Ok(()));
+        assert_eq!(l.allows(None, ip("10.1.2.3")), Ok(()));
+        assert_eq!(l.allows(None, ip("::ffff:10.1.2.3")), Ok(()));
+        assert_eq!(l.allows(None, ip("127.0.0.1")), Ok(()), "listed by address");
+        assert_eq!(l.allows(Some("elsewhere.org"), ip("2001:db8::5")), Ok(()), "the address is listed");
+        for (name, address) in [
+            (Some("corp.example.net"), "8.8.8.8"),
+            (Some("evilcorp.example.net"), "8.8.8.8"),
+            (Some("xhub.example.org"), "8.8.8.8"),
+            (Some("other.org"), "8.8.8.8"),
+            (None, "10.2.0.1"),
+            (Some("hub.example.org"), "169.254.169.254"),
+            (Some("hub.example.org"), "127.0.0.2"),
+        ] {
+            assert!(l.allows(name, ip(address)).is_err(), "{name:?} {address}");
+        }
+        assert_eq!(l.to_string(), "hub.example.org, *.corp.example.net, 10.1.0.0/16, 127.0.0.1/32, 2001:db8::/32");
+    }
+
+    #[test]
+    fn entries_that_mean_nothing_are_refused_by_name() {
+        for bad in ["*", "*.", "http://x", "10.0.0.0/33", "a b/c", "10.0.0"] {
+            let e = bad.parse::<AllowList>().expect_err(bad);
+            assert!(e.contains("Give entries like"), "{e}");
+        }
+        assert_eq!("".parse(), Ok(AllowList::default()));
+    }
+
+    #[tokio::test]
+    async fn one_bad_address_behind_a_name_refuses_the_name() {
+        let gate = Gate {
+            allow: Arc::default(),
+            resolver: Resolver::from_fn(|host| match host {
+                "good.org" => Ok(vec![ip("8.8.8.8"), ip("2001:db8::1")]),
+                "mixed.org" => Ok(vec![ip("8.8.8.8"), ip("127.0.0.1")]),
+                "none.org" => Ok(vec![]),
+                _ => Err(std::io::Error::other("no such name")),
+            }),
+        };
+        let why = async |host: &str| match gate.check(&Server::parse(&format!("https://{host}")).expect(host)).await {
+            Err(Error::Unreachable { why, .. }) => Some(why),
+            other => {
+                assert!(other.is_ok(), "{other:?}");
+                None
+            }
+        };
+        assert_eq!(why("good.org").await, None);
+        assert_eq!(why("8.8.8.8").await, None);
+        assert_eq!(why("mixed.org").await, Some(Reach::NotAllowed));
+        assert_eq!(why("127.0.0.1").await, Some(Reach::NotAllowed));
+        assert_eq!(why("[::ffff:127.0.0.1]").await, Some(Reach::NotAllowed));
+        assert_eq!(why("none.org").await, Some(Reach::Dns));
+        assert_eq!(why("lost.org").await, Some(Reach::Dns));
+    }
+}

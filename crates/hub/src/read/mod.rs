@@ -1,0 +1,18 @@
+//! What a hub answers: from objects to our own small structs. Anything may be missing or odd; nothing here fails for it.
+mod catalog;
+mod json;
+mod meta;
+pub mod quantity;
+#[cfg(test)]
+mod tests;
+mod vm;
+
+pub use catalog::{
+    InstanceType, ObservedImage, ObservedTemplate, ObservedTemplateInstance, Parameter, StorageClass, TemplateVm,
+    image, instance_type, is_vm_template, storage_class, template, template_instance,
+};
+pub use meta::{Ids, Meta, ObservedNamespace, meta, namespace};
+pub use vm::{
+    AskedDisk, AskedNic, AskedSize, InstancePart, Notes, ObservedVm, SeenNic, VmPart, VmState, VolumePart, instance,
+    observe, vm, volume,
+};

@@ -1,0 +1,406 @@
+//! VMs as a hub reports them. VM, instance and disks arrive on watches of their own, each is kept as a small part, and
+//! `observe` joins them.
+use super::{
+    json::{because, condition, holds, keyed, list, number, owned, some, text},
+    meta::{Meta, meta},
+    quantity,
+};
+use crate::shape::{
+    names::{COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, ORG, OWNER, VAPP, VDC, VM},
+    patch::RunStrategy,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VmState {
+    Stopped,
+    /// Its disks are being filled.
+    Provisioning,
+    Starting,
+    Running,
+    Paused,
+    Migrating,
+    Stopping,
+    Deleting,
+    /// It can't run as it is; the problem says why.
+    Failed,
+    #[default]
+    Unknown,
+}
+
+impl VmState {
+    /// Of KubeVirt's printableStatus. A VM that no controller has looked at yet has none.
+    pub fn of(printable: &str) -> VmState {
+        match printable {
+            "Stopped" => VmState::Stopped,
+            "Provisioning" | "WaitingForVolumeBinding" => VmState::Provisioning,
+            "Starting" | "WaitingForReceiver" => VmState::Starting,
+            "Running" => VmState::Running,
+            "Paused" => VmState::Paused,
+            "Migrating" => VmState::Migrating,
+            "Stopping" => VmState::Stopping,
+            "Terminating" => VmState::Deleting,
+            "CrashLoopBackOff" | "ErrorUnschedulable" | "ErrImagePull" | "ImagePullBackOff" | "ErrorPvcNotFound"
+            | "DataVolumeError" => VmState::Failed,
+            _ => VmState::Unknown,
+        }
+    }
+}
+
+/// A VirtualMachine, as far as we keep it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmPart {
+    pub meta: Meta,
+    /// KubeVirt's own word; empty until its controller has looked at the VM.
+    pub printable: String,
+    pub run_strategy: String,
+    pub restart_required: Option<String>,
+    pub size: AskedSize,
+    pub preference: Option<String>,
+    pub disks: Vec<AskedDisk>,
+    pub nics: Vec<AskedNic>,
+    pub computer_name: String,
+    /// What a condition says is wrong.
+    pub problem: Option<String>,
+    /// A start or stop that KubeVirt has not done yet.
+    pub changing: bool,
+    pub snapshot_in_progress: bool,
+    pub notes: Notes,
+}
+
+/// The annotations that let a lost row be rebuilt.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notes {
+    pub org: String,
+    pub vdc: String,
+    pub vapp: String,
+    pub vm: String,
+    pub owner: String,
+    pub description: String,
+    pub created_from: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedSize {
+    pub instance_type: Option<String>,
+    pub cpus: Option<i64>,
+    pub cores_per_socket: Option<i64>,
+    pub memory_mb: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedDisk {
+    pub name: String,
+    /// The DataVolume or claim behind it; empty for others, such as cloud-init.
+    pub volume: String,
+    pub bus: String,
+    pub size_mb: Option<i64>,
+    pub storage_class: Option<String>,
+    pub cdrom: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedNic {
+    pub name: String,
+    /// `pod`, or the name of a NetworkAttachmentDefinition.
+    pub network: String,
+    pub mac: Option<String>,
+    pub model: Option<String>,
+    pub connected: bool,
+}
+
+/// A VirtualMachineInstance: there while a VM runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstancePart {
+    pub meta: Meta,
+    pub phase: String,
+    pub node: Option<String>,
+    pub nics: Vec<SeenNic>,
+    pub guest_os: Option<String>,
+    pub cpus: Option<i64>,
+    pub memory_mb: Option<i64>,
+    pub agent_connected: bool,
+    pub live_migratable: bool,
+    pub problem: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenNic {
+    pub name: String,
+    pub mac: Option<String>,
+    /// Without loopback and link-local ones.
+    pub ips: Vec<String>,
+}
+
+/// A DataVolume.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VolumePart {
+    pub meta: Meta,
+    /// The VM's own name for the disk.
+    pub disk: String,
+    pub phase: String,
+    /// 0 to 100, where it can be measured.
+    pub progress: Option<u8>,
+    pub size_mb: Option<i64>,
+    pub storage_class: Option<String>,
+    pub done: bool,
+    pub problem: Option<String>,
+}
+
+/// A VM with all that is known about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObservedVm {
+    pub vm: VmPart,
+    pub state: VmState,
+    /// Why it is not as it should be, in the hub's words.
+    pub problem: Option<String>,
+    pub instance: Option<InstancePart>,
+    pub volumes: Vec<VolumePart>,
+    /// Of all disks that are being filled, where it can be measured.
+    pub progress: Option<u8>,
+}
+
+impl ObservedVm {
+    pub fn ips(&self) -> impl Iterator<Item = &str> {
+        self.instance.iter().flat_map(|i| &i.nics).flat_map(|n| &n.ips).map(String::as_str)
+    }
+
+    /// What the VM has now: of the instance while it runs, of the VM otherwise.
+    pub fn cpus(&self) -> Option<i64> {
+        self.instance.as_ref().and_then(|i| i.cpus).or(self.vm.size.cpus)
+    }
+
+    pub fn memory_mb(&self) -> Option<i64> {
+        self.instance.as_ref().and_then(|i| i.memory_mb).or(self.vm.size.memory_mb)
+    }
+}
+
+pub fn vm(object: &Value) -> Option<VmPart> {
+    let meta = meta(object)?;
+    let spec = "/spec/template/spec";
+    let run_strategy = match text(object, "/spec/runStrategy") {
+        "" => match object.pointer("/spec/running").and_then(Value::as_bool) {
+            Some(true) => RunStrategy::Always.key(),
+            Some(false) => RunStrategy::Halted.key(),
+            None => "",
+        },
+        strategy => strategy,
+    };
+    let note = |key| keyed(object, "/metadata/annotations", key).to_owned();
+    let failure = condition(object, "Failure").filter(|c| c["status"] == "True");
+    let unscheduled =
+        condition(object, "PodScheduled").filter(|c| c["status"] == "False" && c["reason"] == "Unschedulable");
+    let unsynced = condition(object, "Synchronized").filter(|c| c["status"] == "False");
+    let running = !matches!(text(object, "/status/printableStatus"), "Stopped" | "Stopping");
+    Some(VmPart {
+        printable: owned(object, "/status/printableStatus"),
+        run_strategy: run_strategy.to_owned(),
+        restart_required: condition(object, "RestartRequired")
+            .filter(|c| c["status"] == "True")
+            .map(|c| some(c, "/message").unwrap_or_else(|| "a restart is needed".into())),
+        size: asked_size(object),
+        preference: some(object, "/spec/preference/name"),
+        disks: list(object, &format!("{spec}/volumes")).map(|v| asked_disk(object, v)).collect(),
+        nics: list(object, &format!("{spec}/networks")).map(|n| asked_nic(object, n)).collect(),
+        computer_name: match note(COMPUTER_NAME) {
+            n if n.is_empty() => owned(object, &format!("{spec}/hostname")),
+            n => n,
+        },
+        // copied from the instance, and left there when it is gone
+        problem: failure
+            .or(unscheduled.filter(|_| running))
+            .or(unsynced.filter(|_| running))
+            .map(because)
+            .filter(|p| !p.is_empty()),
+        changing: list(object, "/status/stateChangeRequests").next().is_some(),
+        snapshot_in_progress: some(object, "/status/snapshotInProgress").is_some(),
+        notes: Notes {
+            org: note(ORG),
+            vdc: note(VDC),
+            vapp: note(VAPP),
+            vm: note(VM),
+            owner: note(OWNER),
+            description: note(DESCRIPTION),
+            created_from: note(CREATED_FROM),
+        },
+        meta,
+    })
+}
+
+fn asked_size(vm: &Value) -> AskedSize {
+    let domain = "/spec/template/spec/domain";
+    let cpu = |key: &str| number(vm, &format!("{domain}/cpu/{key}")).filter(|n| (1..=100_000).contains(n));
+    let explicit = cpu("sockets").is_some() || cpu("cores").is_some() || cpu("threads").is_some();
+    let amount = |pointer: &str| vm.pointer(&format!("{domain}{pointer}")).and_then(quantity::of);
+    let requested = || amount("/resources/requests/cpu").or_else(|| amount("/resources/limits/cpu"));
+    AskedSize {
+        instance_type: some(vm, "/spec/instancetype/name"),
+        cpus: match explicit {
+            true => Some(
+                cpu("sockets")
+                    .unwrap_or(1)
+                    .saturating_mul(cpu("cores").unwrap_or(1))
+                    .saturating_mul(cpu("threads").unwrap_or(1)),
+            ),
+            false => requested().and_then(|q| quantity::whole(&q)),
+        },
+        cores_per_socket: cpu("cores"),
+        memory_mb: amount("/memory/guest")
+            .or_else(|| amount("/resources/requests/memory"))
+            .or_else(|| amount("/resources/limits/memory"))
+            .and_then(|q| quantity::mib(&q)),
+    }
+}
+
+fn asked_disk(vm: &Value, volume: &Value) -> AskedDisk {
+    let name = owned(volume, "/name");
+    let backing = match text(volume, "/dataVolume/name") {
+        "" => owned(volume, "/persistentVolumeClaim/claimName"),
+        dv => dv.to_owned(),
+    };
+    let device = list(vm, "/spec/template/spec/domain/devices/disks").find(|d| text(d, "/name") == name);
+    let bus = device.map(|d| ["/disk/bus", "/cdrom/bus", "/lun/bus"].map(|p| text(d, p)).concat()).unwrap_or_default();
+    let template =
+        list(vm, "/spec/dataVolumeTemplates").find(|t| text(t, "/metadata/name") == backing && !backing.is_empty());
+    let (size_mb, storage_class) = template.map(volume_size).unwrap_or_default();
+    AskedDisk {
+        cdrom: device.is_some_and(|d| d.get("cdrom").is_some()),
+        name,
+        volume: backing,
+        bus,
+        size_mb,
+        storage_class,
+    }
+}
+
+/// Size and storage class of a DataVolume, which has one of two forms.
+pub(super) fn volume_size(dv: &Value) -> (Option<i64>, Option<String>) {
+    let either = |tail: &str| {
+        ["/spec/storage", "/spec/pvc"]
+            .iter()
+            .find_map(|form| dv.pointer(&format!("{form}{tail}")))
+            .filter(|v| !v.is_null())
+    };
+    let size = either("/resources/requests/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q));
+    (size, either("/storageClassName").and_then(Value::as_str).map(str::to_owned))
+}
+
+fn asked_nic(vm: &Value, network: &Value) -> AskedNic {
+    let name = owned(network, "/name");
+    let interface = list(vm, "/spec/template/spec/domain/devices/interfaces").find(|i| text(i, "/name") == name);
+    AskedNic {
+        network: match text(network, "/multus/networkName") {
+            "" => "pod".to_owned(),
+            nad => nad.to_owned(),
+        },
+        mac: interface.and_then(|i| some(i, "/macAddress")),
+        model: interface.and_then(|i| some(i, "/model")),
+        connected: interface.is_none_or(|i| !matches!(text(i, "/state"), "down" | "absent")),
+        name,
+    }
+}
+
+pub fn instance(object: &Value) -> Option<InstancePart> {
+    let meta = meta(object)?;
+    let topology =
+        |key: &str| number(object, &format!("/status/currentCPUTopology/{key}")).filter(|n| (1..=100_000).contains(n));
+    let asked = |key: &str| number(object, &format!("/spec/domain/cpu/{key}")).filter(|n| (1..=100_000).contains(n));
+    let cpu = |key: &str| topology(key).or_else(|| asked(key));
+    let memory = ["/status/memory/guestCurrent", "/status/memory/guestAtBoot", "/spec/domain/memory/guest"];
+    let unsynced = condition(object, "Synchronized").filter(|c| c["status"] == "False");
+    let unscheduled = condition(object, "PodScheduled").filter(|c| c["status"] == "False");
+    Some(InstancePart {
+        phase: owned(object, "/status/phase"),
+        node: some(object, "/status/nodeName"),
+        nics: list(object, "/status/interfaces").map(seen_nic).collect(),
+        guest_os: ["/status/guestOSInfo/prettyName", "/status/guestOSInfo/name"].iter().find_map(|p| some(object, p)),
+        cpus: cpu("sockets")
+            .map(|s| s.saturating_mul(cpu("cores").unwrap_or(1)).saturating_mul(cpu("threads").unwrap_or(1))),
+        memory_mb: memory.iter().find_map(|p| quantity::mib(&quantity::of(object.pointer(p)?)?)),
+        agent_connected: holds(object, "AgentConnected"),
+        live_migratable: holds(object, "LiveMigratable"),
+        problem: unscheduled.or(unsynced).map(because).filter(|p| !p.is_empty()),
+        meta,
+    })
+}
+
+fn seen_nic(nic: &Value) -> SeenNic {
+    let mut ips: Vec<String> = list(nic, "/ipAddresses").filter_map(Value::as_str).map(str::to_owned).collect();
+    if ips.is_empty() {
+        ips.extend(some(nic, "/ipAddress"));
+    }
+    ips.retain(|ip| is_useful(ip));
+    SeenNic { name: owned(nic, "/name"), mac: some(nic, "/mac"), ips }
+}
+
+fn is_useful(ip: &str) -> bool {
+    match ip.split('/').next().unwrap_or_default().parse() {
+        Ok(std::net::IpAddr::V4(ip)) => !ip.is_loopback() && !ip.is_link_local() && !ip.is_unspecified(),
+        Ok(std::net::IpAddr::V6(ip)) => !ip.is_loopback() && !ip.is_unspecified() && !ip.is_unicast_link_local(),
+        Err(_) => false,
+    }
+}
+
+pub fn volume(object: &Value) -> Option<VolumePart> {
+    let meta = meta(object)?;
+    let phase = owned(object, "/status/phase");
+    let running = condition(object, "Running").filter(|c| c["status"] == "False");
+    let failing = running.filter(|c| matches!(text(c, "/reason"), "Error" | "ImagePullFailed"));
+    let problem = match (failing, phase.as_str()) {
+        (Some(c), _) => Some(because(c)),
+        (None, "Failed") => {
+            Some(condition(object, "Running").map(because).unwrap_or_else(|| "the disk could not be filled".into()))
+        }
+        _ => None,
+    };
+    let (size_mb, storage_class) = volume_size(object);
+    Some(VolumePart {
+        disk: keyed(object, "/metadata/labels", DISK).to_owned(),
+        progress: percent(text(object, "/status/progress")),
+        done: phase == "Succeeded",
+        size_mb,
+        storage_class,
+        problem,
+        phase,
+        meta,
+    })
+}
+
+/// "12.34%"; "N/A" until it can be measured.
+fn percent(text: &str) -> Option<u8> {
+    let number: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (0.0..=100.0).contains(&number).then_some(number as u8)
+}
+
+/// Joins a VM with what belongs to it; parts of other VMs are passed over.
+pub fn observe<'a>(
+    vm: &VmPart,
+    instance: Option<&InstancePart>,
+    volumes: impl IntoIterator<Item = &'a VolumePart>,
+) -> ObservedVm {
+    let key = &vm.meta.key;
+    let instance = instance.filter(|i| i.meta.key == *key);
+    let mine = |v: &&VolumePart| {
+        v.meta.key.namespace == key.namespace
+            && vm.disks.iter().any(|d| d.volume == v.meta.key.name && !d.volume.is_empty())
+    };
+    let volumes: Vec<VolumePart> = volumes.into_iter().filter(mine).cloned().collect();
+    let state = match vm.meta.deleting {
+        Some(_) => VmState::Deleting,
+        // not looked at yet: the disks are next
+        None if vm.printable.is_empty() => VmState::Provisioning,
+        None => VmState::of(&vm.printable),
+    };
+    let of_volume = volumes.iter().find_map(|v| Some(format!("{}: {}", v.meta.key.name, v.problem.as_ref()?)));
+    let of_instance =
+        instance.and_then(|i| i.problem.clone()).filter(|_| !matches!(state, VmState::Running | VmState::Stopped));
+    let problem = of_volume.or(of_instance).or_else(|| vm.problem.clone()).or_else(|| match state {
+        VmState::Failed | VmState::Unknown => Some(format!("KubeVirt says {}", vm.printable)),
+        _ => None,
+    });
+    let filling: Vec<u8> = volumes.iter().filter(|v| !v.done).filter_map(|v| v.progress).collect();
+    let progress = filling.iter().copied().min();
+    ObservedVm { vm: vm.clone(), state, problem, instance: instance.cloned(), volumes, progress }
+}

@@ -1,0 +1,259 @@
+//! The Secret with a VM's cloud-init: the user's own data, with host name and SSH keys added to it.
+use crate::{
+    shape::{names::cloud_init_name, vm::Identity},
+    yaml,
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::{Map, Value, json};
+
+/// Longest user data and network data, each.
+pub const LARGEST: usize = 64 << 10;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CloudInit {
+    /// A `#cloud-config`, a `#!` script, or another form cloud-init knows.
+    pub user_data: String,
+    pub ssh_keys: Vec<String>,
+    pub hostname: String,
+    /// Version 1 or 2 of cloud-init's network configuration; empty: the guest asks by DHCP.
+    pub network_data: String,
+}
+
+/// What is wrong with the data, in a sentence for the field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadCloudInit {
+    pub field: &'static str,
+    pub message: String,
+}
+
+fn bad<T>(field: &'static str, message: impl Into<String>) -> Result<T, BadCloudInit> {
+    Err(BadCloudInit { field, message: message.into() })
+}
+
+impl std::fmt::Display for BadCloudInit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.field, self.message)
+    }
+}
+
+impl std::error::Error for BadCloudInit {}
+
+/// In base64 `data`, not `stringData`: a key left out later would stay for good.
+pub fn secret(id: &Identity, init: &CloudInit) -> Result<Value, BadCloudInit> {
+    let encode = |text: &str| BASE64_STANDARD.encode(text);
+    let mut data = json!({"userdata": encode(&user_data(init)?)});
+    if !init.network_data.trim().is_empty() {
+        data["networkdata"] = json!(encode(&network_data(&init.network_data)?));
+    }
+    Ok(json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+        "metadata": {
+            "name": cloud_init_name(&id.object), "namespace": id.place.namespace,
+            "labels": id.labels(), "annotations": id.annotations(),
+        },
+        "data": data,
+    }))
+}
+
+/// The text cloud-init is given.
+pub fn user_data(init: &CloudInit) -> Result<String, BadCloudInit> {
+    let text = init.user_data.replace("\r\n", "\n");
+    if text.len() > LARGEST {
+        return bad("user_data", format!("It is larger than {} KiB. Let it download the rest.", LARGEST >> 10));
+    }
+    for key in &init.ssh_keys {
+        if !is_ssh_key(key) {
+            return bad("ssh_keys", "A line is no public SSH key. It looks like: ssh-ed25519 AAAA… name.");
+        }
+    }
+    if text.trim().is_empty() {
+        return config(Map::new(), init);
+    }
+    if is_config(&text) {
+        return match yaml::parse(&text) {
+            Ok(Value::Object(fields)) => config(fields, init),
+            Ok(Value::Null) => config(Map::new(), init),
+            Ok(_) => bad("user_data", "After #cloud-config come fields (key: value), and here is something else."),
+            Err(e) => bad(
+                "user_data",
+                format!("The cloud-config {}{}", e.key.map(|k| format!("key {k} ")).unwrap_or_default(), e.message),
+            ),
+        };
+    }
+    if text.starts_with("#!") {
+        return Ok(archive(&config(Map::new(), init)?, &text));
+    }
+    if [
+        "Content-Type: multipart/",
+        "MIME-Version:",
+        "#include",
+        "#cloud-boothook",
+        "## template: jinja",
+        "#part-handler",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start))
+    {
+        if init.ssh_keys.is_empty() {
+            return Ok(text);
+        }
+        return bad(
+            "ssh_keys",
+            "Keys can't be added to this form of user data. Put them into it, or give a #cloud-config.",
+        );
+    }
+    bad(
+        "user_data",
+        "It begins with neither #cloud-config nor #!, so cloud-init would pass it over. Add the first line.",
+    )
+}
+
+fn is_config(text: &str) -> bool {
+    text.lines().next().is_some_and(|first| first.trim_end() == "#cloud-config")
+}
+
+fn config(mut fields: Map<String, Value>, init: &CloudInit) -> Result<String, BadCloudInit> {
+    if !init.hostname.is_empty() {
+        fields.entry("hostname").or_insert_with(|| json!(init.hostname));
+    }
+    if !init.ssh_keys.is_empty() {
+        let keys = fields.entry("ssh_authorized_keys").or_insert_with(|| json!([]));
+        let Value::Array(keys) = keys else {
+            return bad(
+                "user_data",
+                "ssh_authorized_keys is no list. Write each key on a line of its own, with - in front.",
+            );
+        };
+        for key in &init.ssh_keys {
+            let key = json!(key.trim());
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+    }
+    let text = match fields.is_empty() {
+        true => "{}\n".to_owned(),
+        false => yaml::write(&Value::Object(fields)).map_err(|message| BadCloudInit { field: "user_data", message })?,
+    };
+    Ok(format!("#cloud-config\n{text}"))
+}
+
+/// A script beside our own settings.
+fn archive(config: &str, script: &str) -> String {
+    let mut boundary = "==ssvirt==".to_owned();
+    while script.contains(&boundary) {
+        boundary.push('=');
+    }
+    let part = |kind: &str, name: &str, text: &str| {
+        format!(
+            "--{boundary}\nContent-Type: {kind}\nMIME-Version: 1.0\nContent-Transfer-Encoding: base64\n\
+             Content-Disposition: attachment; filename=\"{name}\"\n\n{}\n",
+            BASE64_STANDARD.encode(text)
+        )
+    };
+    format!(
+        "Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n{}{}--{boundary}--\n",
+        part("text/cloud-config", "config.yaml", config),
+        part("text/x-shellscript", "script", script)
+    )
+}
+
+fn network_data(text: &str) -> Result<String, BadCloudInit> {
+    if text.len() > LARGEST {
+        return bad("network_data", format!("It is larger than {} KiB.", LARGEST >> 10));
+    }
+    let fields = match yaml::parse(text) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) => return bad("network_data", "It is no mapping of fields (version: 2, ethernets: …)."),
+        Err(e) => return bad("network_data", format!("It {}", e.message)),
+    };
+    let inner = fields.get("network").and_then(Value::as_object).unwrap_or(&fields);
+    match inner.get("version") {
+        Some(v) if *v == 1 || *v == 2 => Ok(text.to_owned()),
+        _ => bad("network_data", "It has no version (1 or 2)."),
+    }
+}
+
+fn is_ssh_key(line: &str) -> bool {
+    let line = line.trim();
+    let mut words = line.split(' ');
+    let kind = words.next().unwrap_or_default();
+    let body = words.next().unwrap_or_default();
+    line.len() <= 16 << 10
+        && !line.chars().any(char::is_control)
+        && (kind.starts_with("ssh-") || kind.starts_with("ecdsa-") || kind.starts_with("sk-"))
+        && BASE64_STANDARD.decode(body).is_ok_and(|b| b.len() > 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1mHBaSf5Tq9x9tTn1l8VJ5qQ9m8mC1m3Z0mZ9yQ2aB me@home";
+
+    fn read(text: &str) -> Value {
+        assert!(text.starts_with("#cloud-config\n"), "{text}");
+        yaml::parse(text).expect("YAML")
+    }
+
+    #[test]
+    fn keys_and_host_name_are_added_and_what_the_user_wrote_stays() {
+        let init = CloudInit {
+            user_data: "#cloud-config\r\npackages: [nginx]\nhostname: mine\nssh_authorized_keys:\n- ssh-rsa AAAA\n"
+                .into(),
+            ssh_keys: vec![KEY.into(), KEY.into()],
+            hostname: "web".into(),
+            ..CloudInit::default()
+        };
+        let v = read(&user_data(&init).expect("good"));
+        assert_eq!(v, json!({"packages": ["nginx"], "hostname": "mine", "ssh_authorized_keys": ["ssh-rsa AAAA", KEY]}));
+        let v = read(&user_data(&CloudInit { user_data: String::new(), ..init }).expect("good"));
+        assert_eq!(v, json!({"hostname": "web", "ssh_authorized_keys": [KEY]}));
+    }
+
+    #[test]
+    fn values_survive_being_written_again() {
+        let text = "#cloud-config\nwrite_files:\n- path: /a\n  permissions: '0644'\n  content: |\n    yes: no\n    #x\n  n: 0o17\nruncmd:\n- [sh, -c, \"echo 'a: b' # c\"]\npassword: '123'\nversion: 1.0\n";
+        let before = yaml::parse(text).expect("YAML");
+        let after = user_data(&CloudInit { user_data: text.into(), ..CloudInit::default() }).expect("good");
+        assert_eq!(read(&after), before, "{after}");
+    }
+
+    #[test]
+    fn a_script_travels_beside_the_settings() {
+        let init = CloudInit {
+            user_data: "#!/bin/sh\necho ==ssvirt==\n".into(),
+            hostname: "web".into(),
+            ..CloudInit::default()
+        };
+        let text = user_data(&init).expect("good");
+        assert!(text.starts_with("Content-Type: multipart/mixed; boundary=\"==ssvirt===\""), "{text}");
+        assert!(text.contains(&BASE64_STANDARD.encode(&init.user_data)), "{text}");
+        assert!(text.contains(&BASE64_STANDARD.encode("#cloud-config\nhostname: web\n")), "{text}");
+    }
+
+    #[test]
+    fn what_cloud_init_would_pass_over_is_refused_by_its_field() {
+        let large = format!("#cloud-config\n# {}", "x".repeat(LARGEST));
+        let keys = vec![KEY.to_owned()];
+        for (user_data_, ssh_keys, field) in [
+            ("packages: [x]", vec![], "user_data"),
+            ("#cloud-config\n- a\n", vec![], "user_data"),
+            ("#cloud-config\na: [\n", vec![], "user_data"),
+            ("#cloud-config\na: 1\na: 2\n", vec![], "user_data"),
+            ("#cloud-config\na: &x 1\nb: *x\n", vec![], "user_data"),
+            ("#cloud-config\nssh_authorized_keys: x\n", keys.clone(), "user_data"),
+            (large.as_str(), vec![], "user_data"),
+            ("", vec!["-----BEGIN OPENSSH PRIVATE KEY-----".to_owned()], "ssh_keys"),
+            ("", vec!["ssh-rsa AAAA\nruncmd: [evil]".to_owned()], "ssh_keys"),
+            ("#include\nhttps://x\n", keys, "ssh_keys"),
+        ] {
+            let init = CloudInit { user_data: user_data_.into(), ssh_keys, ..CloudInit::default() };
+            assert_eq!(user_data(&init).expect_err(user_data_).field, field, "{user_data_}");
+        }
+        for text in ["[]", "version: 3", "a: [", "x"] {
+            assert_eq!(network_data(text).expect_err(text).field, "network_data");
+        }
+        assert!(network_data("network:\n  version: 2\n").is_ok());
+    }
+}

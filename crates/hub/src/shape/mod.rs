@@ -1,0 +1,9 @@
+//! What is asked of a hub: from plain words to manifests and patches. Pure; nothing here calls anything.
+pub mod cloud_init;
+pub mod names;
+pub mod namespace;
+pub mod patch;
+pub mod template;
+#[cfg(test)]
+mod tests;
+pub mod vm;

@@ -1,0 +1,183 @@
+//! What a VDC is on a hub: a namespace, a quota as a second fence, and network policies that close it.
+use crate::shape::names::Place;
+use model::quota::Limits;
+use serde_json::{Map, Value, json};
+
+pub const QUOTA: &str = "ssvirt";
+
+/// The names of the policies, for reading and removing them.
+pub const POLICIES: [&str; 5] =
+    ["ssvirt-closed", "ssvirt-same-vdc", "ssvirt-platform", "ssvirt-egress", "ssvirt-egress-import"];
+
+/// May what runs in a VDC reach out?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Egress {
+    /// Anywhere; other VDCs still don't let it in.
+    #[default]
+    Open,
+    /// Only inside the VDC and to DNS; disks are still imported.
+    Inside,
+}
+
+/// `primary_network`: a user-defined network is to be the VDC's own. It can't be said later.
+pub fn namespace(place: &Place, enabled: bool, primary_network: bool) -> Value {
+    let mut labels = place.labels();
+    if primary_network {
+        labels.insert("k8s.ovn.org/primary-user-defined-network".into(), json!(""));
+    }
+    let mut annotations = place.annotations();
+    annotations.insert("ssvirt.io/enabled".into(), json!(enabled.to_string()));
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": place.namespace, "labels": labels, "annotations": annotations,
+    }})
+}
+
+/// Names and state change, the namespace stays: the merge patch for it (`patch_fenced` adds the uid).
+pub fn namespace_patch(place: &Place, enabled: bool) -> Value {
+    let mut annotations = place.annotations();
+    annotations.insert("ssvirt.io/enabled".into(), json!(enabled.to_string()));
+    json!({"metadata": {"labels": place.labels(), "annotations": annotations}})
+}
+
+/// The hub's quota. Ours in the database is the exact one, so this leaves room: launcher pods need more memory than their
+/// guests, a migration counts twice, imports need scratch space, and counts lag behind deletes.
+pub fn resource_quota(place: &Place, limits: &Limits) -> Value {
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {
+        "name": QUOTA, "namespace": place.namespace, "labels": place.labels(),
+    }, "spec": {"hard": hard(limits)}})
+}
+
+/// Null removes a limit that was there before.
+pub fn resource_quota_patch(limits: &Limits) -> Value {
+    let mut all = hard(limits);
+    for key in [VMS, "requests.cpu", "requests.memory", "requests.storage"] {
+        all.entry(key).or_insert(Value::Null);
+    }
+    json!({"spec": {"hard": all}})
+}
+
+const VMS: &str = "count/virtualmachines.kubevirt.io";
+
+fn hard(limits: &Limits) -> Map<String, Value> {
+    let mut hard = Map::new();
+    if let Some(vms) = limits.vms {
+        hard.insert(VMS.into(), json!((vms + (vms / 10).max(2)).to_string()));
+    }
+    if let Some(cpus) = limits.cpus {
+        // a launcher asks for a tenth of its vCPUs by default; with dedicated CPUs for all of them
+        hard.insert("requests.cpu".into(), json!((cpus + cpus / 2).max(1).to_string()));
+    }
+    if let Some(memory) = limits.memory_mb {
+        // overhead is guest/512 + about 280 Mi + 8 Mi a vCPU
+        let vms = limits.vms.unwrap_or(memory / 1024).max(1);
+        let cpus = limits.cpus.unwrap_or(vms * 2);
+        let with_overhead = memory + memory / 512 + vms * 280 + cpus * 8;
+        hard.insert("requests.memory".into(), json!(format!("{}Mi", with_overhead + with_overhead / 2)));
+    }
+    if let Some(storage) = limits.storage_mb {
+        hard.insert("requests.storage".into(), json!(format!("{}Mi", storage * 2)));
+    }
+    hard
+}
+
+/// Closed from outside, open inside; the platform's own ingress, monitoring and disk upload come in.
+pub fn network_policies(place: &Place, egress: Egress) -> Vec<Value> {
+    let [closed, same, platform, out, import] = POLICIES;
+    let policy = |name: &str, spec: Value| {
+        json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+            "metadata": {"name": name, "namespace": place.namespace, "labels": place.labels()}, "spec": spec})
+    };
+    let group = |name: &str| json!({"namespaceSelector": {"matchLabels": {name: ""}}});
+    let mut all = vec![
+        policy(closed, json!({"podSelector": {}, "policyTypes": ["Ingress"]})),
+        policy(
+            same,
+            json!({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [{"podSelector": {}}]}]}),
+        ),
+        policy(
+            platform,
+            json!({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [
+                group("policy-group.network.openshift.io/ingress"),
+                group("policy-group.network.openshift.io/host-network"),
+                {"namespaceSelector": {"matchLabels": {"network.openshift.io/policy-group": "monitoring"}}},
+                {"namespaceSelector": {"matchExpressions": [{
+                    "key": "kubernetes.io/metadata.name", "operator": "In",
+                    "values": ["kubevirt", "cdi", "openshift-cnv", "monitoring"],
+                }]}},
+            ]}]}),
+        ),
+    ];
+    if egress == Egress::Inside {
+        let dns = ["UDP", "TCP"].iter().flat_map(|p| [53, 5353].map(|port| json!({"protocol": p, "port": port})));
+        all.push(policy(
+            out,
+            json!({"podSelector": {}, "policyTypes": ["Egress"], "egress": [
+                {"to": [{"podSelector": {}}]},
+                {"to": [{"namespaceSelector": {"matchExpressions": [{
+                    "key": "kubernetes.io/metadata.name", "operator": "In", "values": ["kube-system", "openshift-dns"],
+                }]}}], "ports": dns.collect::<Vec<_>>()},
+            ]}),
+        ));
+        all.push(policy(
+            import,
+            json!({"podSelector": {"matchLabels": {"app": "containerized-data-importer"}}, "policyTypes": ["Egress"],
+                "egress": [{}]}),
+        ));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::names::VDC_ID;
+    use model::{OrgId, VdcId};
+    use uuid::Uuid;
+
+    fn place() -> Place {
+        Place {
+            org: OrgId(Uuid::from_u128(1)),
+            org_name: "acme".into(),
+            vdc: VdcId(Uuid::from_u128(2)),
+            vdc_name: "prod".into(),
+            namespace: "vdc-acme-prod".into(),
+        }
+    }
+
+    #[test]
+    fn a_namespace_carries_the_vdcs_id_and_its_network_label_only_when_asked() {
+        let n = namespace(&place(), true, false);
+        assert_eq!(n["metadata"]["labels"][VDC_ID], Uuid::from_u128(2).to_string());
+        assert_eq!(n["metadata"]["annotations"]["ssvirt.io/enabled"], "true");
+        let label = "k8s.ovn.org/primary-user-defined-network";
+        assert!(n["metadata"]["labels"].get(label).is_none());
+        assert_eq!(namespace(&place(), true, true)["metadata"]["labels"][label], "");
+        assert!(namespace_patch(&place(), false)["metadata"]["labels"].get(label).is_none());
+    }
+
+    #[test]
+    fn a_quota_leaves_room_and_names_only_what_is_limited() {
+        let limits = Limits { vms: Some(10), cpus: Some(8), memory_mb: Some(4096), storage_mb: Some(1024) };
+        let q = resource_quota(&place(), &limits);
+        let hard = &q["spec"]["hard"];
+        assert_eq!(hard[VMS], "12");
+        assert_eq!(hard["requests.cpu"], "12");
+        assert_eq!(hard["requests.memory"], "10452Mi");
+        assert_eq!(hard["requests.storage"], "2048Mi");
+        assert_eq!(resource_quota(&place(), &Limits::default())["spec"]["hard"], json!({}));
+        let patch = resource_quota_patch(&Limits { vms: Some(0), ..Limits::default() });
+        assert_eq!(patch["spec"]["hard"][VMS], "2");
+        assert_eq!(patch["spec"]["hard"]["requests.cpu"], Value::Null);
+    }
+
+    #[test]
+    fn a_vdc_is_closed_first_and_opened_to_itself() {
+        let all = network_policies(&place(), Egress::Open);
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[0]["spec"], json!({"podSelector": {}, "policyTypes": ["Ingress"]}));
+        assert!(all.iter().all(|p| p["metadata"]["namespace"] == "vdc-acme-prod"));
+        let closed = network_policies(&place(), Egress::Inside);
+        assert_eq!(closed.len(), POLICIES.len());
+        assert!(closed.iter().zip(POLICIES).all(|(p, name)| p["metadata"]["name"] == name));
+    }
+}

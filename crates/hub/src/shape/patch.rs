@@ -1,0 +1,84 @@
+//! Changes to what is there: merge patches that carry the uid, so that they touch the object we made and no other.
+use crate::shape::{
+    names::COMPUTER_NAME,
+    vm::{Identity, Size, cpu},
+};
+use serde_json::{Map, Value, json};
+
+/// What a VM is to do. A guest that shuts itself down stays off with `RerunOnFailure`; such a VM starts again by the
+/// `start` call, or by `Halted` and `RerunOnFailure` one after the other, since patching the same value changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunStrategy {
+    Halted,
+    RerunOnFailure,
+    Always,
+    Manual,
+    Once,
+}
+
+impl RunStrategy {
+    pub const ALL: [RunStrategy; 5] =
+        [RunStrategy::Halted, RunStrategy::RerunOnFailure, RunStrategy::Always, RunStrategy::Manual, RunStrategy::Once];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            RunStrategy::Halted => "Halted",
+            RunStrategy::RerunOnFailure => "RerunOnFailure",
+            RunStrategy::Always => "Always",
+            RunStrategy::Manual => "Manual",
+            RunStrategy::Once => "Once",
+        }
+    }
+
+    pub fn parse(key: &str) -> Option<RunStrategy> {
+        RunStrategy::ALL.into_iter().find(|s| s.key() == key)
+    }
+}
+
+/// Any patch, with the uid of the object it is meant for.
+pub fn fenced(mut patch: Value, uid: &str) -> Value {
+    if !patch["metadata"].is_object() {
+        patch["metadata"] = Value::Object(Map::new());
+    }
+    patch["metadata"]["uid"] = json!(uid);
+    patch
+}
+
+/// `running` is the old way to say it; a VM from a template may still have it, and both together are refused.
+pub fn power(uid: &str, strategy: RunStrategy) -> Value {
+    fenced(json!({"spec": {"runStrategy": strategy.key(), "running": null}}), uid)
+}
+
+pub fn resize(uid: &str, size: &Size) -> Value {
+    let spec = match size {
+        // a revision of the old type would win over the new name
+        Size::InstanceType(name) => json!({
+            "instancetype": {"kind": "VirtualMachineClusterInstancetype", "name": name, "revisionName": null},
+            "template": {"spec": {"domain": {"cpu": null, "memory": null}}},
+        }),
+        Size::Explicit { cpus, cores_per_socket, memory_mb } => json!({
+            "instancetype": null,
+            "template": {"spec": {"domain": {
+                "cpu": cpu(*cpus, *cores_per_socket),
+                "memory": {"guest": format!("{memory_mb}Mi")},
+            }}},
+        }),
+    };
+    fenced(json!({"spec": spec}), uid)
+}
+
+/// After a VM was renamed, described or given to somebody else.
+pub fn identity(uid: &str, id: &Identity, computer_name: &str) -> Value {
+    let mut annotations = id.annotations();
+    annotations.insert(COMPUTER_NAME.into(), json!(computer_name));
+    // what became empty is to go
+    for key in [crate::shape::names::DESCRIPTION, crate::shape::names::OWNER] {
+        annotations.entry(key).or_insert(Value::Null);
+    }
+    fenced(json!({"metadata": {"labels": id.labels(), "annotations": annotations}}), uid)
+}
+
+/// Adds a finished disk size: volumes grow by their claim, never shrink.
+pub fn grow_claim(uid: &str, size_mb: u64) -> Value {
+    fenced(json!({"spec": {"resources": {"requests": {"storage": format!("{size_mb}Mi")}}}}), uid)
+}

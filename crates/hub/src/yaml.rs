@@ -1,0 +1,89 @@
+//! YAML that came from people, read without surprises: one document, no anchors, no merge keys, no key twice, small.
+use serde_json::Value;
+use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, budget::BudgetBreach};
+
+/// What is wrong with a text; never quotes it, since it may hold secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BadYaml {
+    /// The key that stands there twice, if that is what is wrong.
+    pub(crate) key: Option<String>,
+    pub(crate) message: String,
+}
+
+/// Reads YAML, and so JSON too.
+pub(crate) fn parse(text: &str) -> Result<Value, BadYaml> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_aliases: 0,
+            max_anchors: 0,
+            max_depth: 64,
+            max_nodes: 10_000,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| explain(&e))
+}
+
+pub(crate) fn write(value: &Value) -> Result<String, String> {
+    serde_saphyr::to_string(value).map_err(|e| e.to_string())
+}
+
+fn explain(error: &Error) -> BadYaml {
+    let at = match error.location() {
+        Some(l) if l.line() > 0 => format!(" (line {}, column {})", l.line(), l.column()),
+        _ => String::new(),
+    };
+    let (key, message) = match error {
+        Error::WithSnippet { error, .. } | Error::AliasError { error, .. } => return explain(error),
+        Error::DuplicateMappingKey { key, .. } => {
+            (key.clone(), format!("stands there twice{at}. Keep the one that is meant."))
+        }
+        Error::MergeKeyNotAllowed { .. } => {
+            (None, format!("uses a merge key (<<){at}. Write the fields out where they belong."))
+        }
+        Error::Budget { breach: BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. }, .. } => {
+            (None, format!("uses anchors or aliases (& and *){at}. Write the values out where they belong."))
+        }
+        Error::Budget { .. } => (None, format!("is nested too deep or has too many parts{at}.")),
+        Error::MultipleDocuments { .. } => (None, format!("holds several documents{at}. Keep one.")),
+        _ => (None, format!("is not valid YAML or JSON{at}. Check the indentation and the quotes.")),
+    };
+    BadYaml { key, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_yaml_and_numbers_stay_numbers() {
+        assert_eq!(parse(r#"{"a": [1, "x", true]}"#), Ok(serde_json::json!({"a": [1, "x", true]})));
+        assert_eq!(parse("a: yes\nb: 'true'\n"), Ok(serde_json::json!({"a": "yes", "b": "true"})));
+    }
+
+    #[test]
+    fn what_could_surprise_is_refused_with_its_reason() {
+        for (text, says) in [
+            ("a: 1\na: 2\n", "twice"),
+            ("a: &x 1\nb: *x\n", "anchors"),
+            ("a: &x {b: 1}\n", "anchors"),
+            ("a: 1\n---\nb: 2\n", "documents"),
+            ("a: {<<: {b: 1}}\n", "merge key"),
+            ("a: [1\n", "not valid"),
+            (&format!("{}{}", "[".repeat(100), "]".repeat(100)), "nested too deep"),
+        ] {
+            let e = parse(text).expect_err(text);
+            assert!(e.message.contains(says), "{text:?}: {}", e.message);
+        }
+        assert_eq!(parse("a: 1\na: 2\n").expect_err("twice").key.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn an_error_never_quotes_the_text() {
+        let e = parse("token: \"s3cr3t\n").expect_err("open quote");
+        assert!(!e.message.contains("s3cr3t"), "{}", e.message);
+    }
+}
