@@ -77,7 +77,7 @@ integration-test: ## Run the cargo tests alone, with a PostgreSQL of their own
 bench: release ## Measure a release: what pages cost, as ratios; its start, its memory, the bytes of its first page
 	@scripts/setup.sh demo
 	@mkdir -p bench/results
-	@RUSTFLAGS= $(xtask) with-postgres -- cargo bench -p server --bench pages | tee bench/results/pages.txt
+	@$(xtask) with-postgres -- cargo bench -p server --bench pages | tee bench/results/pages.txt
 	@node bench/release.mjs $(target)/release/ssvirt | tee bench/results/release.txt
 
 .PHONY: sqlx generate
@@ -104,7 +104,7 @@ release: ## Build the one binary that is an installation
 	@scripts/setup.sh front
 	@cargo build -q -p xtask
 	@$(xtask) site --release
-	@RUSTFLAGS= cargo build --release -p server
+	@cargo build --release -p server
 	@echo "$(target)/release/ssvirt"
 
 .PHONY: container-build
