@@ -1,0 +1,131 @@
+//! CustomResourceDefinitions: objects for the kinds a hub has from the start, and kinds for the objects that
+//! somebody creates.
+
+use crate::{
+    kinds::{Column, Kind, schema_text},
+    meta,
+    schema::Schema,
+    store::{KindId, State},
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const GROUP: &str = "apiextensions.k8s.io";
+const PLURAL: &str = "customresourcedefinitions";
+
+/// The definition of a kind of the table.
+pub(crate) fn definition(kind: &Kind) -> Value {
+    let mut names = json!({
+        "plural": kind.plural, "singular": kind.singular, "kind": kind.kind, "listKind": format!("{}List", kind.kind),
+    });
+    if !kind.short.is_empty() {
+        names["shortNames"] = json!(kind.short);
+    }
+    if !kind.categories.is_empty() {
+        names["categories"] = json!(kind.categories);
+    }
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let schema = schema_text::of(&kind.group, &kind.plural).unwrap_or(open);
+    let versions: Vec<Value> = kind
+        .versions
+        .iter()
+        .map(|name| {
+            let mut version = json!({
+                "name": name, "served": true, "storage": *name == kind.storage,
+                "schema": {"openAPIV3Schema": schema},
+            });
+            if kind.status {
+                version["subresources"] = json!({"status": {}});
+            }
+            if !kind.columns.is_empty() {
+                version["additionalPrinterColumns"] = kind
+                    .columns
+                    .iter()
+                    .map(|column| json!({"name": column.name, "type": column.kind, "jsonPath": column.path}))
+                    .collect();
+            }
+            version
+        })
+        .collect();
+    json!({
+        "apiVersion": format!("{GROUP}/v1"), "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.resource()},
+        "spec": {
+            "group": kind.group, "names": names, "scope": if kind.namespaced { "Namespaced" } else { "Cluster" },
+            "conversion": {"strategy": "None"}, "versions": versions,
+        },
+    })
+}
+
+/// What the server itself writes: accepted names, conditions, stored versions.
+pub(crate) fn established(mut object: Value, now: &str) -> Value {
+    let spec = object["spec"].clone();
+    let stored = spec["versions"].as_array().into_iter().flatten().find(|version| version["storage"] == true);
+    object["status"] = json!({
+        "conditions": [
+            {"type": "NamesAccepted", "status": "True", "lastTransitionTime": now, "reason": "NoConflicts", "message": "no conflicts found"},
+            {"type": "Established", "status": "True", "lastTransitionTime": now, "reason": "InitialNamesAccepted", "message": "the initial names have been accepted"},
+        ],
+        "acceptedNames": spec["names"],
+        "storedVersions": [stored.map(|version| version["name"].clone()).unwrap_or_default()],
+    });
+    object
+}
+
+/// Serves the kind that a stored definition describes.
+pub(crate) fn follow(state: &mut State, id: KindId, object: Option<&Value>) {
+    let is_definition = state.kind(id).is(GROUP, PLURAL);
+    let Some(object) = object.filter(|_| is_definition) else { return };
+    let established = object["status"]["conditions"].as_array().is_some_and(|all| !all.is_empty());
+    if established {
+        state.serve(kind_of(object));
+    }
+}
+
+/// Stops serving the kind whose definition is gone.
+pub(crate) fn forget(state: &mut State, id: KindId, name: &str) {
+    if !state.kind(id).is(GROUP, PLURAL) {
+        return;
+    }
+    let (plural, group) = name.split_once('.').unwrap_or((name, ""));
+    if let Some(id) = state.find(group, plural) {
+        state.stop_serving(id);
+    }
+}
+
+fn kind_of(object: &Value) -> Kind {
+    let spec = &object["spec"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let list = |value: &Value| -> Vec<String> { meta::strings(value).into_iter().map(str::to_owned).collect() };
+    let served: Vec<&Value> =
+        spec["versions"].as_array().into_iter().flatten().filter(|version| version["served"] != false).collect();
+    let stored = served.iter().find(|version| version["storage"] == true).or(served.first());
+    let stored = stored.map(|version| (*version).clone()).unwrap_or_default();
+    let names = &spec["names"];
+    Kind {
+        group: text(&spec["group"]),
+        versions: served.iter().map(|version| text(&version["name"])).collect(),
+        storage: text(&stored["name"]),
+        kind: text(&names["kind"]),
+        plural: text(&names["plural"]),
+        singular: names["singular"].as_str().map_or_else(|| text(&names["kind"]).to_lowercase(), str::to_owned),
+        short: list(&names["shortNames"]),
+        categories: list(&names["categories"]),
+        namespaced: spec["scope"] == "Namespaced",
+        status: stored["subresources"]["status"].is_object(),
+        custom: true,
+        schema: Some(Arc::new(Schema::read(&stored["schema"]["openAPIV3Schema"]))),
+        columns: stored["additionalPrinterColumns"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|column| Column {
+                name: text(&column["name"]),
+                kind: text(&column["type"]),
+                path: text(&column["jsonPath"]),
+                priority: column["priority"].as_i64().unwrap_or_default(),
+            })
+            .collect(),
+        create_only: false,
+    }
+}

@@ -1,0 +1,145 @@
+//! The hub's two doors: TLS on a port, where faults show, and one inside the process for the hub's own actors.
+
+use crate::{
+    answer::Refusal,
+    api::{Api, Door},
+    faults::Fault,
+};
+use anyhow::Context;
+use axum::body::Body;
+use http::{Method, Request, Response};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+    service::TowerToHyperService,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use serde_json::json;
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Notify, watch},
+};
+use tokio_rustls::TlsAcceptor;
+
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+pub(crate) fn acceptor(api: &Api) -> anyhow::Result<TlsAcceptor> {
+    let chain = CertificateDer::pem_slice_iter(api.identity.certificate.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .context("the hub's certificate cannot be read")?;
+    let key = PrivateKeyDer::from_pem_slice(api.identity.key.as_bytes()).context("the hub's key cannot be read")?;
+    let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Answers on the port until told to stop; then open connections are closed too.
+pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: TlsAcceptor, mut stop: watch::Receiver<bool>) {
+    loop {
+        let accepted = tokio::select! {
+            _ = stop.changed() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) if !api.faults.is_on(Fault::Refuse) => {
+                tokio::spawn(connection(api.clone(), stream, tls.clone(), stop.clone()));
+            }
+            Ok((stream, _)) => drop(stream),
+            Err(error) => {
+                tracing::warn!(%error, "a simulated hub cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+async fn connection(api: Arc<Api>, stream: TcpStream, tls: TlsAcceptor, mut stop: watch::Receiver<bool>) {
+    let _ = stream.set_nodelay(true);
+    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
+    let (cut, faults) = (Arc::new(Notify::new()), api.faults.clone());
+    let service = {
+        let cut = cut.clone();
+        tower::service_fn(move |request| outside(api.clone(), request, cut.clone()))
+    };
+    let builder = Builder::new(TokioExecutor::new());
+    let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
+    let mut switches = faults.switches();
+    let refused = async {
+        while !faults.is_on(Fault::Refuse) {
+            if switches.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    tokio::select! {
+        _ = serving => {}
+        () = cut.notified() => {}
+        () = refused => {}
+        _ = stop.changed() => {}
+    }
+}
+
+/// One request from outside, with whatever faults are on. An error closes the connection.
+async fn outside<B>(api: Arc<Api>, request: Request<B>, cut: Arc<Notify>) -> Result<Response<Body>, io::Error>
+where
+    B: axum::body::HttpBody<Data = axum::body::Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    let faults = api.faults.clone();
+    if faults.is_on(Fault::Slow) {
+        tokio::time::sleep(faults.delay()).await;
+    }
+    if faults.is_on(Fault::BlackHole) {
+        let mut switches = faults.switches();
+        while faults.is_on(Fault::BlackHole) && switches.changed().await.is_ok() {}
+        cut.notify_one();
+        return Err(io::ErrorKind::ConnectionReset.into());
+    }
+    if let Some(refusal) = refusal(&api) {
+        return Ok(refusal.response());
+    }
+    let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let response = api.answer(request.map(Body::new), Door::Outside).await;
+    if changes && response.status().is_success() && faults.loses_this_reply() {
+        cut.notify_one();
+        return Err(io::ErrorKind::ConnectionReset.into());
+    }
+    Ok(response)
+}
+
+fn refusal(api: &Api) -> Option<Refusal> {
+    let on = |fault| api.faults.is_on(fault);
+    if on(Fault::Unauthorized) {
+        return Some(Refusal::unauthorized());
+    }
+    if on(Fault::Forbidden) {
+        let mut refusal = Refusal::new(403, "Forbidden", "forbidden: the hub was told to refuse every request");
+        refusal.details = Some(json!({}));
+        return Some(refusal);
+    }
+    if on(Fault::TooManyRequests) {
+        let mut refusal = Refusal::new(429, "TooManyRequests", "Too many requests, please try again later.");
+        refusal.details = Some(json!({"retryAfterSeconds": 1}));
+        refusal.retry_after = Some(1);
+        return Some(refusal);
+    }
+    if on(Fault::ServerError) {
+        let message = "Internal error occurred: the hub was told to fail every request";
+        let refusal = Refusal::new(500, "InternalError", message);
+        return Some(refusal.with_details(json!({"causes": [{"message": "told to fail"}]})));
+    }
+    None
+}
+
+/// A client that needs no network and sees no faults.
+pub(crate) fn inside(api: Arc<Api>) -> kube::Client {
+    let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+        let api = api.clone();
+        async move { Ok::<_, Infallible>(api.answer(request.map(Body::new), Door::Inside).await) }
+    });
+    kube::Client::new(service, "default")
+}

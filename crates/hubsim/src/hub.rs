@@ -1,0 +1,286 @@
+//! One simulated hub: started, looked into, disturbed, stopped.
+
+use crate::{
+    api::Api,
+    clock::Clock,
+    controllers::Todo,
+    crd, door,
+    faults::Faults,
+    flavour::Flavour,
+    hooks::{VirtualApi, Webhook},
+    identity::Identity,
+    kinds, meta,
+    store::State,
+};
+use anyhow::{Context, anyhow};
+use serde_json::{Value, json};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, PoisonError},
+};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub name: String,
+    /// Where to listen; port 0 takes any free one.
+    pub address: SocketAddr,
+    /// Where the hub keeps itself; none: it forgets all when it stops.
+    pub data_dir: Option<PathBuf>,
+    pub flavour: Flavour,
+    pub clock: Clock,
+    /// The administrator's token; none: a random one, the same again after a restart.
+    pub token: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "hub".to_owned(),
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            data_dir: None,
+            flavour: Flavour::default(),
+            clock: Clock::default(),
+            token: None,
+        }
+    }
+}
+
+/// A running hub. Dropping it stops it.
+#[derive(Debug)]
+pub struct Hub {
+    name: String,
+    api: Arc<Api>,
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Hub {
+    pub async fn start(options: Options) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(options.address)
+            .await
+            .with_context(|| format!("the hub {} cannot listen on {}", options.name, options.address))?;
+        let address = listener.local_addr()?;
+        let now = options.clock.now();
+        let mut state = State::new(kinds::served(&options.flavour), Todo::default());
+        let identity = match &options.data_dir {
+            None => Identity::make(options.token, address.ip(), now)?,
+            Some(folder) => {
+                std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+                state.load(&folder.join("journal.jsonl"))?;
+                Identity::load_or_make(folder, options.token, address.ip(), now)?
+            }
+        };
+        let api = Arc::new(Api::new(state, options.clock, options.flavour, identity));
+        let _ = api.address.set(address.to_string());
+        furnish(&api)
+            .map_err(|refusal| anyhow!("the hub {} cannot be furnished: {}", options.name, refusal.message))?;
+        api.catch_up();
+        let tls = door::acceptor(&api)?;
+        let (stop, stopped) = watch::channel(false);
+        let tasks = vec![
+            tokio::spawn(door::serve(api.clone(), listener, tls, stopped)),
+            tokio::spawn(api.clone().run_controllers()),
+        ];
+        tracing::info!(hub = options.name, %address, "simulated hub ready");
+        Ok(Self { name: options.name, api, address, stop, tasks })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn url(&self) -> String {
+        format!("https://{}", self.address)
+    }
+
+    /// The administrator's token.
+    pub fn token(&self) -> &str {
+        &self.api.identity.token
+    }
+
+    /// The certificate authority, PEM.
+    pub fn ca(&self) -> &str {
+        &self.api.identity.ca
+    }
+
+    /// A kubeconfig of the administrator, with certificate and token in it.
+    pub fn kubeconfig(&self) -> String {
+        self.api.identity.kubeconfig(&self.name, &self.address.to_string(), self.token())
+    }
+
+    /// Settings for a client of the administrator that goes through the network and tries nothing twice.
+    pub async fn client_config(&self) -> anyhow::Result<kube::Config> {
+        let kubeconfig = kube::config::Kubeconfig::from_yaml(&self.kubeconfig())?;
+        let options = kube::config::KubeConfigOptions::default();
+        let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await?;
+        // a fault shall be seen, not waited out
+        config.default_retry = false;
+        Ok(config)
+    }
+
+    /// A client inside the process: no network, no faults, all rights. For the hub's own actors.
+    pub fn inside(&self) -> kube::Client {
+        door::inside(self.api.clone())
+    }
+
+    pub fn faults(&self) -> Faults {
+        self.api.faults.clone()
+    }
+
+    pub fn clock(&self) -> Clock {
+        self.api.clock.clone()
+    }
+
+    pub fn flavour(&self) -> &Flavour {
+        &self.api.flavour
+    }
+
+    pub fn add_webhook(&self, webhook: Arc<dyn Webhook>) {
+        self.api.hooks.write().unwrap_or_else(PoisonError::into_inner).webhooks.push(webhook);
+    }
+
+    pub fn add_api(&self, api: Arc<dyn VirtualApi>) {
+        self.api.hooks.write().unwrap_or_else(PoisonError::into_inner).apis.push(api);
+    }
+
+    /// An object as it is stored.
+    pub fn object(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        self.api.state().by_name(group, resource, namespace, name)
+    }
+
+    /// Changes an object behind everybody's back, as some other manager would. False: there is no such object.
+    pub fn edit(
+        &self,
+        group: &str,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+        change: impl FnOnce(&mut Value),
+    ) -> anyhow::Result<bool> {
+        let mut state = self.api.state();
+        let Some(id) = state.find(group, resource) else { return Ok(false) };
+        let Some(object) = state.get(id, namespace, name) else { return Ok(false) };
+        let mut object = (*object).clone();
+        change(&mut object);
+        state.put(id, object).map_err(|refusal| anyhow!(refusal.message))?;
+        Ok(true)
+    }
+
+    /// Removes an object at once, finalizers or not. False: there is no such object.
+    pub fn remove(&self, group: &str, resource: &str, namespace: &str, name: &str) -> anyhow::Result<bool> {
+        let mut state = self.api.state();
+        let Some(id) = state.find(group, resource) else { return Ok(false) };
+        let gone = state.remove(id, namespace, name).map_err(|refusal| anyhow!(refusal.message))?;
+        Ok(gone.is_some())
+    }
+
+    /// Lets everything go that the fault `stuck-finalizer` holds.
+    pub fn release_stuck(&self) -> anyhow::Result<usize> {
+        let mut state = self.api.state();
+        let held: Vec<_> = state
+            .kinds()
+            .flat_map(|(id, _)| state.list(id, None).map(move |object| (id, object.clone())))
+            .filter(|(_, object)| meta::finalizers(object).contains(&crate::api::STUCK))
+            .collect();
+        for (id, object) in &held {
+            let left: Vec<&str> =
+                meta::finalizers(object).into_iter().filter(|one| *one != crate::api::STUCK).collect();
+            let mut changed = (**object).clone();
+            meta::set_finalizers(&mut changed, &left);
+            let done = if left.is_empty() && meta::is_terminating(object) {
+                state.remove(*id, meta::namespace(object), meta::name(object)).map(drop)
+            } else {
+                state.put(*id, changed).map(drop)
+            };
+            done.map_err(|refusal| anyhow!(refusal.message))?;
+        }
+        Ok(held.len())
+    }
+
+    /// Forgets all history: watches and pages from before get 410.
+    pub fn forget_history(&self) {
+        self.api.state().forget();
+    }
+
+    /// Stops the built-in controllers for a while, as on a cluster whose controller manager is down.
+    pub fn pause_controllers(&self, paused: bool) {
+        self.api.pause_controllers(paused);
+    }
+
+    /// Closes the port and all connections.
+    pub async fn stop(mut self) {
+        let _ = self.stop.send(true);
+        let mut tasks = std::mem::take(&mut self.tasks).into_iter();
+        if let Some(door) = tasks.next() {
+            let _ = door.await;
+        }
+        tasks.for_each(|task| task.abort());
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let _ = self.stop.send(true);
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+/// What every cluster has: the first namespaces, the definitions of its custom kinds, the roles of everybody.
+fn furnish(api: &Api) -> crate::answer::Result<()> {
+    let mut state = api.state();
+    let now = api.clock.stamp();
+    let mut missing: Vec<(&str, &str, Value)> = Vec::new();
+    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
+        let labels = json!({"kubernetes.io/metadata.name": name});
+        missing.push((
+            "",
+            "namespaces",
+            json!({
+                "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels},
+                "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"},
+            }),
+        ));
+    }
+    let definitions: Vec<Value> =
+        kinds::served(&api.flavour).iter().filter(|kind| kind.custom).map(crd::definition).collect();
+    for definition in definitions {
+        missing.push(("apiextensions.k8s.io", "customresourcedefinitions", crd::established(definition, &now)));
+    }
+    let rbac = "rbac.authorization.k8s.io";
+    let role = |kind: &str, name: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}});
+    let mut basic = role("ClusterRole", "system:basic-user");
+    basic["rules"] = json!([
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
+    ]);
+    let mut bound = role("ClusterRoleBinding", "system:basic-user");
+    bound["roleRef"] = json!({"apiGroup": rbac, "kind": "ClusterRole", "name": "system:basic-user"});
+    bound["subjects"] = json!([{"apiGroup": rbac, "kind": "Group", "name": "system:authenticated"}]);
+    let mut admin = role("ClusterRole", "cluster-admin");
+    admin["rules"] = json!([
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["*"]},
+    ]);
+    missing.push((rbac, "clusterroles", basic));
+    missing.push((rbac, "clusterroles", admin));
+    missing.push((rbac, "clusterrolebindings", bound));
+    for (group, plural, mut object) in missing {
+        let Some(id) = state.find(group, plural) else { continue };
+        if state.get(id, "", meta::name(&object)).is_none() {
+            meta::set(&mut object, "uid", crate::new_uid());
+            meta::set(&mut object, "creationTimestamp", now.as_str());
+            if state.kind(id).counts_generations() {
+                meta::set(&mut object, "generation", 1);
+            }
+            state.put(id, object)?;
+        }
+    }
+    Ok(())
+}

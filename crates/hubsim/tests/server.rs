@@ -1,0 +1,259 @@
+//! A hub as its clients see it, through the network and from inside.
+
+#![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
+
+use futures::{AsyncBufReadExt, TryStreamExt};
+use hubsim::{Fault, Flavour, Hub, Options};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::{
+    Api, Client,
+    api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde_json::json;
+use std::time::Duration;
+
+async fn hub() -> (Hub, Client) {
+    start(Options::default()).await
+}
+
+async fn start(options: Options) -> (Hub, Client) {
+    let hub = Hub::start(options).await.unwrap();
+    let client = Client::try_from(hub.client_config().await.unwrap()).unwrap();
+    (hub, client)
+}
+
+fn vms(client: &Client, namespace: &str) -> Api<DynamicObject> {
+    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("kubevirt.io", "v1", "VirtualMachine"));
+    Api::namespaced_with(client.clone(), namespace, &kind)
+}
+
+fn vm(name: &str) -> DynamicObject {
+    serde_json::from_value(json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": {"name": name, "labels": {"app": "web"}},
+        "spec": {"runStrategy": "Halted", "template": {"spec": {"domain": {"devices": {}}}}},
+    }))
+    .unwrap()
+}
+
+async fn namespace(client: &Client, name: &str) {
+    let namespace: Namespace = serde_json::from_value(json!({"metadata": {"name": name}})).unwrap();
+    Api::all(client.clone()).create(&PostParams::default(), &namespace).await.unwrap();
+}
+
+fn code(error: kube::Error) -> u16 {
+    match error {
+        kube::Error::Api(status) => status.code,
+        other => panic!("no answer of the server: {other}"),
+    }
+}
+
+#[tokio::test]
+async fn objects_live_from_create_to_delete_through_the_network() {
+    let (_hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let api = vms(&client, "a");
+    let created = api.create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    let uid = created.metadata.uid.clone().unwrap();
+    assert_eq!(created.metadata.generation, Some(1));
+    assert_eq!(code(api.create(&PostParams::default(), &vm("vm-1")).await.unwrap_err()), 409);
+
+    let on = json!({"metadata": {"uid": uid}, "spec": {"runStrategy": "Always"}});
+    let changed = api.patch("vm-1", &PatchParams::default(), &Patch::Merge(&on)).await.unwrap();
+    assert_eq!((changed.data["spec"]["runStrategy"].as_str(), changed.metadata.generation), (Some("Always"), Some(2)));
+
+    let status = json!({"status": {"ready": true}});
+    let changed = api.patch_status("vm-1", &PatchParams::default(), &Patch::Merge(&status)).await.unwrap();
+    assert_eq!((&changed.data["status"]["ready"], changed.metadata.generation), (&json!(true), Some(2)));
+
+    let stale = created.clone();
+    assert_eq!(code(api.replace("vm-1", &PostParams::default(), &stale).await.unwrap_err()), 409);
+    assert_eq!(api.list(&ListParams::default().labels("app=web")).await.unwrap().items.len(), 1);
+    let other = DeleteParams {
+        preconditions: Some(kube::api::Preconditions { uid: Some("x".into()), resource_version: None }),
+        ..DeleteParams::default()
+    };
+    assert_eq!(code(api.delete("vm-1", &other).await.unwrap_err()), 409);
+    api.delete("vm-1", &DeleteParams::default()).await.unwrap();
+    assert_eq!(code(api.get("vm-1").await.unwrap_err()), 404);
+}
+
+#[tokio::test]
+async fn actors_inside_see_the_same_objects_without_a_network() {
+    let (hub, client) = hub().await;
+    namespace(&hub.inside(), "a").await;
+    vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    let inside = vms(&hub.inside(), "a");
+    assert_eq!(inside.get("vm-1").await.unwrap().metadata.name.as_deref(), Some("vm-1"));
+    hub.faults().set(Fault::ServerError, true);
+    assert_eq!(code(vms(&client, "a").get("vm-1").await.unwrap_err()), 500);
+    assert!(inside.get("vm-1").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_watch_tells_of_everything_from_a_version_on() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let api = vms(&client, "a");
+    let from = api.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+    api.create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    for client in [client.clone(), hub.inside()] {
+        let events =
+            vms(&client, "a").watch(&WatchParams::default().timeout(1).disable_bookmarks(), &from).await.unwrap();
+        let events: Vec<_> = events.try_collect().await.unwrap();
+        assert!(matches!(&events[..], [WatchEvent::Added(vm)] if vm.metadata.name.as_deref() == Some("vm-1")));
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_without_kubevirt_answers_404() {
+    let (_hub, client) = start(Options { flavour: Flavour::bare(), ..Options::default() }).await;
+    assert_eq!(code(vms(&client, "default").list(&ListParams::default()).await.unwrap_err()), 404);
+    let groups = client.list_api_groups().await.unwrap();
+    assert!(groups.groups.iter().all(|group| group.name != "kubevirt.io"));
+}
+
+#[tokio::test]
+async fn a_restart_continues_with_the_same_objects_certificate_and_token() {
+    let folder = std::env::temp_dir().join(format!("hubsim-restart-{}", std::process::id()));
+    let options = Options { data_dir: Some(folder.clone()), ..Options::default() };
+    let (hub, client) = start(options.clone()).await;
+    namespace(&client, "a").await;
+    let before = vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    let (token, ca, address) = (hub.token().to_owned(), hub.ca().to_owned(), hub.address());
+    // not stopped in order: dropped as a killed process would leave it
+    drop(hub);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (hub, client) = start(Options { address, ..options }).await;
+    assert_eq!((hub.token(), hub.ca()), (token.as_str(), ca.as_str()));
+    let after = vms(&client, "a").get("vm-1").await.unwrap();
+    assert_eq!(after.metadata, before.metadata);
+    let list = vms(&client, "a").list(&ListParams::default()).await.unwrap();
+    let version: u64 = list.metadata.resource_version.unwrap().parse().unwrap();
+    assert!(version >= before.metadata.resource_version.unwrap().parse().unwrap());
+    let mut old = vms(&client, "a")
+        .watch(&WatchParams::default().timeout(1).disable_bookmarks(), "2")
+        .await
+        .unwrap()
+        .try_collect::<Vec<_>>()
+        .await
+        .unwrap();
+    assert!(matches!(old.pop(), Some(WatchEvent::Error(status)) if status.code == 410));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_bad_token_is_refused() {
+    let (hub, _) = hub().await;
+    let mut config = hub.client_config().await.unwrap();
+    config.auth_info.token = Some("wrong".to_owned().into());
+    let client = Client::try_from(config).unwrap();
+    assert_eq!(code(client.list_api_groups().await.unwrap_err()), 401);
+}
+
+#[tokio::test]
+async fn the_owner_takes_its_dependents_along() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let owner = vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    let owned: ConfigMap = serde_json::from_value(json!({"metadata": {"name": "c", "ownerReferences": [{
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "vm-1", "uid": owner.metadata.uid}]}}))
+    .unwrap();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "a");
+    maps.create(&PostParams::default(), &owned).await.unwrap();
+    vms(&client, "a").delete("vm-1", &DeleteParams::default()).await.unwrap();
+    eventually(|| hub.object("", "configmaps", "a", "c").is_none()).await;
+}
+
+#[tokio::test]
+async fn a_namespace_takes_all_along_and_then_goes() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    Api::<Namespace>::all(client.clone()).delete("a", &DeleteParams::default()).await.unwrap();
+    eventually(|| hub.object("", "namespaces", "", "a").is_none()).await;
+    assert!(hub.object("kubevirt.io", "virtualmachines", "a", "vm-1").is_none());
+}
+
+#[tokio::test]
+async fn a_lost_reply_is_a_change_that_happened() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    hub.faults().lose_replies(1);
+    let lost = vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap_err();
+    assert!(!matches!(lost, kube::Error::Api(_)), "{lost}");
+    assert!(hub.object("kubevirt.io", "virtualmachines", "a", "vm-1").is_some());
+    assert_eq!(code(vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap_err()), 409);
+}
+
+#[tokio::test]
+async fn faults_show_as_what_they_are_called() {
+    let (hub, client) = hub().await;
+    let faults = hub.faults();
+    for (fault, wanted) in
+        [(Fault::Unauthorized, 401), (Fault::Forbidden, 403), (Fault::TooManyRequests, 429), (Fault::ServerError, 500)]
+    {
+        faults.set(fault, true);
+        assert_eq!(code(client.list_core_api_versions().await.unwrap_err()), wanted);
+        faults.set(fault, false);
+    }
+    assert!(client.list_core_api_versions().await.is_ok());
+    faults.set(Fault::BlackHole, true);
+    let waiting = tokio::time::timeout(Duration::from_millis(300), client.list_core_api_versions()).await;
+    assert!(waiting.is_err());
+    faults.set(Fault::BlackHole, false);
+    faults.set(Fault::Refuse, true);
+    let refused = client.list_core_api_versions().await.unwrap_err();
+    assert!(!matches!(refused, kube::Error::Api(_)), "{refused}");
+    faults.clear();
+    assert!(client.list_core_api_versions().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_cut_ends_open_watches() {
+    let (hub, client) = hub().await;
+    let request = http::Request::get("/api/v1/namespaces?watch=1").body(Vec::new()).unwrap();
+    let mut lines = client.request_stream(request).await.unwrap().lines();
+    assert!(lines.try_next().await.unwrap().is_some());
+    hub.faults().set(Fault::WatchCut, true);
+    let ended =
+        tokio::time::timeout(Duration::from_secs(5), async { while let Ok(Some(_)) = lines.try_next().await {} });
+    ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stuck_finalizer_keeps_what_is_deleted_until_it_is_released() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    hub.faults().set(Fault::StuckFinalizer, true);
+    vms(&client, "a").delete("vm-1", &DeleteParams::default()).await.unwrap();
+    assert!(vms(&client, "a").get("vm-1").await.unwrap().metadata.deletion_timestamp.is_some());
+    assert_eq!(hub.release_stuck().unwrap(), 1);
+    assert_eq!(code(vms(&client, "a").get("vm-1").await.unwrap_err()), 404);
+}
+
+#[tokio::test]
+async fn edits_behind_the_back_are_seen_by_watchers() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let created = vms(&client, "a").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    let from = created.metadata.resource_version.unwrap();
+    let edited =
+        hub.edit("kubevirt.io", "virtualmachines", "a", "vm-1", |vm| vm["spec"]["runStrategy"] = "Manual".into());
+    assert!(edited.unwrap());
+    assert!(hub.remove("kubevirt.io", "virtualmachines", "a", "vm-1").unwrap());
+    let events = vms(&client, "a").watch(&WatchParams::default().timeout(1).disable_bookmarks(), &from).await.unwrap();
+    let events: Vec<WatchEvent<DynamicObject>> = events.try_collect().await.unwrap();
+    assert!(matches!(&events[..], [WatchEvent::Modified(_), WatchEvent::Deleted(_)]), "{events:?}");
+}
+
+async fn eventually(done: impl Fn() -> bool) {
+    for _ in 0..100 {
+        if done() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it never happened");
+}
