@@ -7,6 +7,7 @@
 #![allow(dead_code)]
 
 mod access;
+pub mod actors;
 mod answer;
 mod api;
 mod clock;

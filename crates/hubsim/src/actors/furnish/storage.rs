@@ -1,0 +1,53 @@
+//! Two storage classes, both of which can be shared between nodes.
+use super::{Item, item};
+use crate::actors::{
+    kind::{STORAGE_CLASS, STORAGE_PROFILE},
+    storage::profile,
+};
+use serde_json::{Value, json};
+
+fn all() -> [Value; 2] {
+    let class = |name: &str, pool: &str, annotations: Value| {
+        json!({
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": name, "annotations": annotations},
+            "provisioner": "openshift-storage.rbd.csi.ceph.com",
+            "parameters": {"pool": pool},
+            "reclaimPolicy": "Delete",
+            "volumeBindingMode": "Immediate",
+            "allowVolumeExpansion": true,
+        })
+    };
+    [
+        class(
+            "standard",
+            "hdd",
+            json!({
+                "storageclass.kubernetes.io/is-default-class": "true",
+                "storageclass.kubevirt.io/is-default-virt-class": "true",
+                "description": "Disks for everyday use",
+            }),
+        ),
+        class("fast", "nvme", json!({"description": "Disks on NVMe"})),
+    ]
+}
+
+pub(super) fn classes() -> Vec<Item> {
+    all().into_iter().map(|class| item(STORAGE_CLASS, class)).collect()
+}
+
+pub(super) fn profiles() -> Vec<Item> {
+    all()
+        .into_iter()
+        .map(|class| {
+            let profile = json!({
+                "metadata": {"name": class["metadata"]["name"], "labels": {"app": "containerized-data-importer",
+                    "cdi.kubevirt.io": ""}},
+                "spec": {},
+                "status": profile::status(&class, &json!({})),
+            });
+            item(STORAGE_PROFILE, profile)
+        })
+        .collect()
+}

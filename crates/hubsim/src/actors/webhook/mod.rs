@@ -1,0 +1,126 @@
+//! KubeVirt's and CDI's admission webhooks: what they fill in and what they refuse, as pure functions over JSON.
+mod cause;
+mod data_volume;
+mod defaults;
+mod devices;
+mod machine;
+mod networks;
+mod volumes;
+
+pub use cause::Cause;
+pub use data_volume::{check_data_volume, check_data_volume_update};
+pub use defaults::fill_machine;
+pub use machine::{check_machine, check_machine_update};
+
+use super::{
+    chance::Chance,
+    json::Look,
+    kind::{KUBEVIRT, Kind},
+};
+use crate::hooks::{Denial, Operation, Review, Webhook};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Other objects a webhook has to see.
+pub trait Objects {
+    fn find(&self, kind: Kind, namespace: &str, name: &str) -> Option<Arc<Value>>;
+    fn all(&self, kind: Kind) -> Vec<Arc<Value>>;
+}
+
+/// The configuration in the KubeVirt object; empty where there is none.
+pub(crate) fn config(objects: &dyn Objects) -> Value {
+    let all = objects.all(KUBEVIRT);
+    all.first().and_then(|kv| kv.pointer("/spec/configuration")).cloned().unwrap_or_else(|| json!({}))
+}
+
+/// The webhooks as a hub registers them.
+pub struct Admission {
+    chance: Chance,
+}
+
+impl Admission {
+    pub fn new(seed: u64) -> Admission {
+        Admission { chance: Chance::new(seed) }
+    }
+}
+
+const MACHINES: &str = "virtualmachine-validator.kubevirt.io";
+const INSTANCES: &str = "virtualmachineinstances-update-validator.kubevirt.io";
+const DATA_VOLUMES: &str = "datavolume-validate.cdi.kubevirt.io";
+
+fn denied(webhook: &str, causes: Vec<Cause>) -> Result<(), Denial> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let message = cause::message(&causes);
+    let mut denial = Denial::invalid(webhook, causes.into_iter().map(|c| (c.field, c.message)).collect());
+    denial.message = message;
+    Err(denial)
+}
+
+struct Around<'a>(&'a Review<'a>);
+
+impl Objects for Around<'_> {
+    fn find(&self, kind: Kind, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let namespace = if kind.namespaced { namespace } else { "" };
+        self.0.objects.get(kind.group, kind.plural, namespace, name)
+    }
+
+    fn all(&self, kind: Kind) -> Vec<Arc<Value>> {
+        self.0.objects.list(kind.group, kind.plural, None)
+    }
+}
+
+impl Webhook for Admission {
+    fn mutate(&self, review: &Review<'_>) -> Result<Option<Value>, Denial> {
+        let whole = review.subresource.is_none() && review.operation != Operation::Delete;
+        if !whole || (review.group, review.resource) != ("kubevirt.io", "virtualmachines") || review.new.dying() {
+            return Ok(None);
+        }
+        let mut vm = review.new.clone();
+        let chance = self.chance;
+        match fill_machine(&mut vm, review.operation == Operation::Create, review.namespace, &Around(review), chance) {
+            Ok(()) => Ok(Some(vm)),
+            Err(causes) => denied("virtualmachines-mutator.kubevirt.io", causes).map(|()| None),
+        }
+    }
+
+    fn validate(&self, review: &Review<'_>) -> Result<Vec<String>, Denial> {
+        let (operation, old) = (review.operation, review.old);
+        if operation == Operation::Delete || review.new.dying() {
+            return Ok(Vec::new());
+        }
+        match (review.group, review.resource, review.subresource) {
+            ("kubevirt.io", "virtualmachines", None) => {
+                let around = Around(review);
+                denied(MACHINES, check_machine(review.new, review.namespace, &around))?;
+                if let Some(old) = old.filter(|_| operation == Operation::Update) {
+                    denied(MACHINES, check_machine_update(old, review.new))?;
+                }
+                Ok(machine::warnings(review.new))
+            }
+            ("kubevirt.io", "virtualmachineinstances", None) => {
+                let changed = old.is_some_and(|o| o.get("spec") != review.new.get("spec"));
+                if changed && !is_component(review.user) {
+                    let message = "update of VMI object is restricted".to_owned();
+                    denied(INSTANCES, vec![Cause { reason: "FieldValueNotSupported", message, field: String::new() }])?;
+                }
+                Ok(Vec::new())
+            }
+            ("cdi.kubevirt.io", "datavolumes", None) => {
+                let causes = match old.filter(|_| operation == Operation::Update) {
+                    Some(old) => check_data_volume_update(old, review.new),
+                    None => check_data_volume(review.new, review.namespace, &Around(review)),
+                };
+                denied(DATA_VOLUMES, causes)?;
+                Ok(Vec::new())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The actors come in by the hub's inner door, under a name of its own.
+fn is_component(user: &str) -> bool {
+    user == "system:inside"
+}
