@@ -2,6 +2,7 @@
 pub mod address;
 mod answer;
 pub mod apply;
+pub mod check;
 pub mod client;
 pub mod error;
 pub mod kubeconfig;

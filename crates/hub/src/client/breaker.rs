@@ -10,7 +10,6 @@ use tokio::time::Instant;
 
 /// Failures in a row that open the circuit.
 const FAILURES: u32 = 3;
-const PROBE_EVERY: Duration = Duration::from_secs(5);
 
 /// How a hub is doing, from our calls to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,12 +49,23 @@ struct Open {
     next_probe: Instant,
 }
 
-#[derive(Default)]
-pub(super) struct Breaker(Mutex<State>);
+pub(super) struct Breaker {
+    state: Mutex<State>,
+    probe_every: Duration,
+}
 
 impl Breaker {
+    pub(super) fn new(probe_every: Duration) -> Breaker {
+        Breaker { state: Mutex::default(), probe_every }
+    }
+
+    /// With jitter, so that many replicas don't knock at the same moment.
+    fn next_probe(&self) -> Instant {
+        Instant::now() + self.probe_every.mul_f64(rand::random_range(0.7..1.3))
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// May a call go out? Whoever is let through an open circuit is the probe; the next one comes some seconds later,
@@ -66,7 +76,7 @@ impl Breaker {
         let Some(open) = &mut state.open else { return Ok(()) };
         let now = Instant::now();
         if now >= open.next_probe {
-            open.next_probe = now + jittered();
+            open.next_probe = self.next_probe();
             return Ok(());
         }
         let wait = (open.next_probe - now).as_secs() + 1;
@@ -105,7 +115,7 @@ impl Breaker {
         }
         state.failures = state.failures.saturating_add(1);
         if state.failures >= FAILURES && state.open.is_none() {
-            state.open = Some(Open { since: now, next_probe: Instant::now() + jittered() });
+            state.open = Some(Open { since: now, next_probe: self.next_probe() });
         }
     }
 
@@ -118,11 +128,6 @@ impl Breaker {
         };
         Health { circuit, as_of: state.as_of, last_error: state.last_error.clone() }
     }
-}
-
-/// So that many replicas don't knock at the same moment.
-fn jittered() -> Duration {
-    PROBE_EVERY.mul_f64(rand::random_range(0.7..1.3))
 }
 
 #[cfg(test)]
@@ -138,7 +143,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn three_failures_open_it_and_one_call_at_a_time_probes() {
-        let b = Breaker::default();
+        let b = Breaker::new(Duration::from_secs(5));
         assert_eq!(b.health().circuit, Circuit::Unknown);
         for _ in 0..2 {
             b.failed(&refused(), NOW);
@@ -163,7 +168,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_hub_that_says_no_is_not_down() {
-        let b = Breaker::default();
+        let b = Breaker::new(Duration::from_secs(5));
         for _ in 0..2 {
             b.failed(&refused(), NOW);
         }
@@ -177,7 +182,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn not_being_asked_does_not_hide_the_cause() {
-        let b = Breaker::default();
+        let b = Breaker::new(Duration::from_secs(5));
         for _ in 0..3 {
             b.failed(&refused(), NOW);
         }

@@ -38,6 +38,8 @@ pub struct Options {
     pub burst: u32,
     /// Calls at the same time; watches don't count.
     pub at_once: usize,
+    /// How often a hub that is down is tried.
+    pub probe_every: Duration,
     /// The largest answer that is read.
     pub largest: usize,
     pub user_agent: String,
@@ -52,6 +54,7 @@ impl Default for Options {
             per_second: 100,
             burst: 150,
             at_once: 32,
+            probe_every: Duration::from_secs(5),
             largest: 64 << 20,
             user_agent: concat!("ssvirt/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
@@ -135,7 +138,7 @@ impl Client {
             transport,
             limiter: Limiter::new(options.per_second, options.burst),
             slots: Semaphore::new(options.at_once.max(1)),
-            breaker: Breaker::default(),
+            breaker: Breaker::new(options.probe_every),
             clock,
             options,
         })))

@@ -36,12 +36,17 @@ impl RunStrategy {
 }
 
 /// Any patch, with the uid of the object it is meant for.
-pub fn fenced(mut patch: Value, uid: &str) -> Value {
-    if !patch["metadata"].is_object() {
-        patch["metadata"] = Value::Object(Map::new());
+pub fn fenced(patch: Value, uid: &str) -> Value {
+    let mut fields = match patch {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
+    match metadata {
+        Value::Object(metadata) => drop(metadata.insert("uid".into(), json!(uid))),
+        other => *other = json!({"uid": uid}),
     }
-    patch["metadata"]["uid"] = json!(uid);
-    patch
+    Value::Object(fields)
 }
 
 /// `running` is the old way to say it; a VM from a template may still have it, and both together are refused.

@@ -69,11 +69,14 @@ pub fn parameter_secret(instance: &Instance) -> Value {
 /// `template`: the Template object as the hub has it.
 pub fn template_instance(instance: &Instance, template: &Value) -> Result<Value> {
     check_parameters(instance, template)?;
+    if !template.is_object() {
+        return bad("The hub's answer is no template.");
+    }
     let mut copy = template.clone();
     let name = &template["metadata"]["name"];
     copy["metadata"] = json!({"name": name, "namespace": instance.place.namespace});
     // the template's labels would be laid over ours
-    if let Some(labels) = copy["labels"].as_object_mut() {
+    if let Some(Value::Object(labels)) = copy.get_mut("labels") {
         labels.retain(|key, _| !is_ours(key));
     }
     copy["objects"] = json!(objects(instance, template)?);
@@ -173,13 +176,13 @@ fn rewrite(
     if out["metadata"]["annotations"].to_string().contains("hooks.kubevirt.io") {
         return bad("The template hooks programs into the VM's pod, which is not done for tenants.");
     }
-    let spec = match out["spec"].as_object_mut() {
-        Some(spec) => spec,
-        None => return bad(format!("The template's VM {:?} has no spec.", metadata["name"])),
+    let spec = match out.get_mut("spec") {
+        Some(Value::Object(spec)) => spec,
+        _ => return bad(format!("The template's VM {:?} has no spec.", metadata["name"])),
     };
     spec.remove("running");
     spec.insert("runStrategy".into(), json!("Halted"));
-    let disks = rename_disks(spec, id, &ours);
+    let disks = rename_disks(spec, id, &ours)?;
     let Some(template) = spec.get_mut("template").and_then(Value::as_object_mut) else {
         return bad(format!("The template's VM {:?} has no spec.template.", metadata["name"]));
     };
@@ -236,10 +239,17 @@ fn rewrite(
 }
 
 /// The disks of a VM get its name in front; returns what each was called.
-fn rename_disks(spec: &mut Map<String, Value>, id: &Identity, labels: &Map<String, Value>) -> BTreeMap<String, String> {
+fn rename_disks(
+    spec: &mut Map<String, Value>,
+    id: &Identity,
+    labels: &Map<String, Value>,
+) -> Result<BTreeMap<String, String>> {
     let mut disks = BTreeMap::new();
     let templates = spec.get_mut("dataVolumeTemplates").and_then(Value::as_array_mut);
     for (i, disk) in templates.into_iter().flatten().enumerate() {
+        if !disk.is_object() {
+            return bad("The template's dataVolumeTemplates are no disks.");
+        }
         let old = disk["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let new = disk_name(&id.object, &format!("disk-{i}"));
         disk["metadata"] = json!({
@@ -249,7 +259,7 @@ fn rename_disks(spec: &mut Map<String, Value>, id: &Identity, labels: &Map<Strin
         });
         disks.insert(old, new);
     }
-    disks
+    Ok(disks)
 }
 
 /// Theirs with ours over it; what they call ours is left out.

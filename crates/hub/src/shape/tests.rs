@@ -297,3 +297,35 @@ fn a_parameter_in_a_name_is_not_filled_in() {
     let m = template_instance(&i, &template()).expect("good");
     assert!(m["spec"]["template"]["objects"][1]["metadata"]["annotations"].get(VM).is_none());
 }
+
+/// Every place of a document, by pointer.
+fn places(v: &Value, at: &str, out: &mut Vec<String>) {
+    out.push(at.to_owned());
+    match v {
+        Value::Object(o) => {
+            for (k, v) in o {
+                places(v, &format!("{at}/{}", k.replace('~', "~0").replace('/', "~1")), out);
+            }
+        }
+        Value::Array(a) => a.iter().enumerate().for_each(|(i, v)| places(v, &format!("{at}/{i}"), out)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_damaged_template_is_an_error_or_still_only_makes_what_is_ours() {
+    let mut all = Vec::new();
+    places(&template(), "", &mut all);
+    for place in all {
+        for odd in [json!(null), json!(7), json!("x"), json!([]), json!([1]), json!({}), json!({"a": [null]})] {
+            let mut damaged = template();
+            *damaged.pointer_mut(&place).expect("a place") = odd;
+            let Ok(m) = template_instance(&instance(), &damaged) else { continue };
+            for object in m["spec"]["template"]["objects"].as_array().expect("objects") {
+                assert_eq!(object["metadata"]["namespace"], "vdc-acme-prod", "{place}");
+                assert_eq!(object["metadata"]["labels"][MANAGED_BY], "ssvirt", "{place}");
+                assert!(object["kind"] != "VirtualMachine" || object["spec"]["runStrategy"] == "Halted", "{place}");
+            }
+        }
+    }
+}
