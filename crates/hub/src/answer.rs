@@ -127,15 +127,20 @@ pub(crate) fn unanswered(
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
     let mut kind = None;
     let mut last = String::new();
-    while let Some(e) = cause {
+    while let Some(mut e) = cause {
+        // an io::Error's `source` skips what it wraps, which may be another of them, with rustls inside
+        while let Some(io) = e.downcast_ref::<io::Error>() {
+            kind = Some(io.kind()).filter(|k| *k != io::ErrorKind::Other).or(kind);
+            match io.get_ref() {
+                Some(inner) => e = inner,
+                None => break,
+            }
+        }
         if let Some(ours) = e.downcast_ref::<NotConnected>() {
             return Error::Unreachable { why: ours.why, detail: format!("{server}, {}", line(&ours.detail)) };
         }
-        if let Some(tls) = tls_error(e) {
+        if let Some(tls) = e.downcast_ref::<rustls::Error>() {
             return certificate(tls, server, seen());
-        }
-        if let Some(io) = e.downcast_ref::<io::Error>() {
-            kind = Some(io.kind());
         }
         last = e.to_string();
         cause = e.source();
@@ -149,12 +154,6 @@ pub(crate) fn unanswered(
         _ => (Reach::Closed, format!("{server}, {}", line(&last))),
     };
     Error::Unreachable { why, detail }
-}
-
-/// rustls hides inside an io::Error whose `source` skips it.
-fn tls_error<'a>(e: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
-    e.downcast_ref::<rustls::Error>()
-        .or_else(|| e.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref::<rustls::Error>())
 }
 
 fn certificate(error: &rustls::Error, server: &str, seen: Option<String>) -> Error {
@@ -260,6 +259,22 @@ mod tests {
         assert_eq!(plain(302, "<html>login</html>").key(), "odd");
         let vmi = "Operation cannot be fulfilled on virtualmachineinstance.kubevirt.io \"n\": VMI is not running";
         assert!(plain(500, vmi).to_string().contains("VMI is not running"));
+    }
+
+    #[test]
+    fn a_cause_is_found_however_deep_it_is_wrapped() {
+        let told = |e: io::Error| unanswered(&e, "https://x", || None).key();
+        let tls = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        assert_eq!(told(io::Error::other(io::Error::new(io::ErrorKind::InvalidData, tls()))), "certificate");
+        let why = |e: io::Error| match unanswered(&e, "https://x", || None) {
+            Error::Unreachable { why, .. } => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(io::Error::other(io::Error::from(io::ErrorKind::ConnectionRefused))), Reach::Refused);
+        assert_eq!(why(io::Error::new(io::ErrorKind::TimedOut, "slow")), Reach::Timeout);
+        assert_eq!(why(io::Error::other("odd")), Reach::Closed);
+        let ours = NotConnected { why: Reach::NotAllowed, detail: "x".into() };
+        assert_eq!(why(io::Error::other(ours)), Reach::NotAllowed);
     }
 
     #[test]

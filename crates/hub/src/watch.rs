@@ -110,7 +110,8 @@ impl Client {
 }
 
 impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
-    /// The next event; never ends. May be dropped and called again without losing one.
+    /// The next event; never ends. May be dropped and called again without losing one; a connection that was being made
+    /// is then made anew.
     pub async fn next(&mut self) -> Event<T> {
         loop {
             sleep_until(self.not_before).await;

@@ -1,0 +1,7 @@
+//! Against simulated hubs: real connections, real answers, real faults.
+mod address;
+mod calls;
+mod checks;
+mod faults;
+mod watches;
+mod world;
