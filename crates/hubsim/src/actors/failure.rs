@@ -26,10 +26,12 @@ pub enum Failure {
     NoGuestAgent,
     /// The guest ignores a shutdown until its grace period is over.
     SlowShutdown,
+    /// Nobody hears from the node the guest runs on.
+    NodeLost,
 }
 
 impl Failure {
-    pub const ALL: [Failure; 7] = [
+    pub const ALL: [Failure; 8] = [
         Failure::Unschedulable,
         Failure::ImagePullError,
         Failure::DataVolumeStuck,
@@ -37,6 +39,7 @@ impl Failure {
         Failure::CrashLoop,
         Failure::NoGuestAgent,
         Failure::SlowShutdown,
+        Failure::NodeLost,
     ];
 
     pub fn name(self) -> &'static str {
@@ -48,6 +51,7 @@ impl Failure {
             Failure::CrashLoop => "crash-loop",
             Failure::NoGuestAgent => "no-guest-agent",
             Failure::SlowShutdown => "slow-shutdown",
+            Failure::NodeLost => "node-lost",
         }
     }
 

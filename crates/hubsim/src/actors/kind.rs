@@ -62,6 +62,15 @@ pub(crate) const STORAGE_CLASS: Kind = kind("storage.k8s.io", "v1", "StorageClas
 pub(crate) const MACHINE: Kind = kind("kubevirt.io", "v1", "VirtualMachine", "virtualmachines").with_status();
 pub(crate) const INSTANCE: Kind = kind("kubevirt.io", "v1", "VirtualMachineInstance", "virtualmachineinstances");
 pub(crate) const KUBEVIRT: Kind = kind("kubevirt.io", "v1", "KubeVirt", "kubevirts").with_status();
+pub(crate) const MIGRATION: Kind =
+    kind("kubevirt.io", "v1", "VirtualMachineInstanceMigration", "virtualmachineinstancemigrations").with_status();
+const SNAPSHOTS: &str = "snapshot.kubevirt.io";
+pub(crate) const SNAPSHOT: Kind =
+    kind(SNAPSHOTS, "v1beta1", "VirtualMachineSnapshot", "virtualmachinesnapshots").with_status();
+pub(crate) const SNAPSHOT_CONTENT: Kind =
+    kind(SNAPSHOTS, "v1beta1", "VirtualMachineSnapshotContent", "virtualmachinesnapshotcontents").with_status();
+pub(crate) const RESTORE: Kind =
+    kind(SNAPSHOTS, "v1beta1", "VirtualMachineRestore", "virtualmachinerestores").with_status();
 const INSTANCETYPES: &str = "instancetype.kubevirt.io";
 pub(crate) const INSTANCETYPE: Kind =
     kind(INSTANCETYPES, "v1beta1", "VirtualMachineInstancetype", "virtualmachineinstancetypes");
@@ -76,6 +85,11 @@ pub(crate) const DATA_VOLUME: Kind = kind("cdi.kubevirt.io", "v1beta1", "DataVol
 pub(crate) const DATA_SOURCE: Kind = kind("cdi.kubevirt.io", "v1beta1", "DataSource", "datasources");
 pub(crate) const STORAGE_PROFILE: Kind =
     kind("cdi.kubevirt.io", "v1beta1", "StorageProfile", "storageprofiles").of_cluster().with_status();
+pub(crate) const CDI: Kind = kind("cdi.kubevirt.io", "v1beta1", "CDI", "cdis").of_cluster();
+pub(crate) const CLUSTER_VERSION: Kind =
+    kind("config.openshift.io", "v1", "ClusterVersion", "clusterversions").of_cluster().with_status();
+pub(crate) const SNAPSHOT_CLASS: Kind =
+    kind("snapshot.storage.k8s.io", "v1", "VolumeSnapshotClass", "volumesnapshotclasses").of_cluster();
 pub(crate) const TEMPLATE: Kind = kind("template.openshift.io", "v1", "Template", "templates");
 pub(crate) const TEMPLATE_INSTANCE: Kind =
     kind("template.openshift.io", "v1", "TemplateInstance", "templateinstances").with_status();
@@ -94,6 +108,13 @@ const ALL: &[Kind] = &[
     MACHINE,
     INSTANCE,
     KUBEVIRT,
+    MIGRATION,
+    SNAPSHOT,
+    SNAPSHOT_CONTENT,
+    RESTORE,
+    CDI,
+    CLUSTER_VERSION,
+    SNAPSHOT_CLASS,
     INSTANCETYPE,
     CLUSTER_INSTANCETYPE,
     PREFERENCE,

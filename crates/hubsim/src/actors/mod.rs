@@ -14,10 +14,12 @@ mod instance;
 mod json;
 mod kind;
 mod machine;
+mod migration;
 mod mirror;
 mod quantity;
 mod queue;
 mod server;
+mod snapshot;
 mod storage;
 mod sweep;
 mod template;
@@ -41,7 +43,7 @@ use crate::Clock;
 use actor::{Actor, listen, look_again_at_all, work};
 use address::Addresses;
 use api::Api;
-use kind::{DATA_SOURCE, INSTANCE, KUBEVIRT, NODE, STORAGE_PROFILE};
+use kind::{DATA_SOURCE, INSTANCE, KUBEVIRT, NODE, SNAPSHOT_CONTENT, STORAGE_PROFILE};
 use kube::Client;
 use mirror::Shelf;
 use queue::Queue;
@@ -98,7 +100,7 @@ impl Actors {
 pub fn run(client: Client, options: &Options) -> Actors {
     let api = Api::new(client);
     let addresses = Arc::new(Addresses::default());
-    let mut shelves: HashMap<Kind, Shelf> = [NODE, KUBEVIRT, DATA_SOURCE, STORAGE_PROFILE]
+    let mut shelves: HashMap<Kind, Shelf> = [NODE, KUBEVIRT, DATA_SOURCE, STORAGE_PROFILE, SNAPSHOT_CONTENT]
         .into_iter()
         .chain(machine::NEEDS)
         .map(|k| (k, Shelf::new(k)))
@@ -115,6 +117,9 @@ pub fn run(client: Client, options: &Options) -> Actors {
     troupe.join::<storage::claim::Claims>(&mut shelves);
     troupe.join::<storage::data_source::DataSources>(&mut shelves);
     troupe.join::<storage::profile::Profiles>(&mut shelves);
+    troupe.join::<snapshot::take::Snapshots>(&mut shelves);
+    troupe.join::<snapshot::restore::Restores>(&mut shelves);
+    troupe.join::<migration::Migrations>(&mut shelves);
     troupe.join::<template::instance::TemplateInstances>(&mut shelves);
 
     let world = Arc::new(World::new(api, options, addresses, shelves));

@@ -115,3 +115,14 @@ async fn a_slow_guest_takes_its_grace_period_unless_it_is_cut_short() {
     assert_eq!(world.call("virtualmachines", "box", "stop", r#"{"gracePeriod": 0}"#).await.code, 202);
     world.until_shown("box", "Stopped").await;
 }
+
+#[tokio::test]
+async fn a_guest_on_a_lost_node_is_unknown_until_the_node_is_back() {
+    let world = World::start().await;
+    world.make(diskless("box", "Always")).await;
+    world.until_shown("box", "Running").await;
+    world.options.failures.set(Failure::NodeLost, true);
+    world.until_shown("box", "Unknown").await;
+    world.options.failures.set(Failure::NodeLost, false);
+    world.until_shown("box", "Running").await;
+}

@@ -7,6 +7,7 @@ mod hotplug;
 mod power;
 mod restart;
 mod scale;
+mod snapshot;
 mod storage;
 mod template;
 mod webhook;

@@ -2,7 +2,7 @@
 use super::{Item, item, namespace};
 use crate::{
     Flavour,
-    actors::kind::{DAEMON_SET, DEPLOYMENT, KUBEVIRT},
+    actors::kind::{CDI, DAEMON_SET, DEPLOYMENT, KUBEVIRT},
 };
 use serde_json::{Value, json};
 
@@ -21,6 +21,7 @@ pub(super) fn items(version: &str, flavour: &Flavour) -> Vec<Item> {
     }
     all.push(item(DAEMON_SET, handler(space, version)));
     if flavour.cdi {
+        all.push(item(CDI, cdi(version)));
         for component in ["cdi-apiserver", "cdi-deployment", "cdi-uploadproxy"] {
             all.push(item(DEPLOYMENT, deployment(space, component, version)));
         }
@@ -67,6 +68,22 @@ fn kubevirt(space: &str, name: &str, version: &str, flavour: &Flavour) -> Value 
                 condition("Degraded", "False", "AllComponentsReady", "All components are ready."),
                 condition("Created", "True", "AllResourcesCreated", "All resources were created."),
             ],
+        },
+    })
+}
+
+/// CDI's own object. Its status is part of it.
+fn cdi(version: &str) -> Value {
+    let condition = |kind: &str, status: &str| {
+        json!({"type": kind, "status": status, "reason": "DeployCompleted", "message": "Deployment Completed",
+            "lastHeartbeatTime": SINCE, "lastTransitionTime": SINCE})
+    };
+    json!({
+        "metadata": {"name": "cdi-kubevirt-hyperconverged"},
+        "spec": {"imagePullPolicy": "IfNotPresent"},
+        "status": {
+            "phase": "Deployed", "observedVersion": version, "operatorVersion": version, "targetVersion": version,
+            "conditions": [condition("Available", "True"), condition("Progressing", "False"), condition("Degraded", "False")],
         },
     })
 }

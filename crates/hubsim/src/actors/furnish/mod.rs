@@ -9,7 +9,7 @@ mod templates;
 use super::{
     api::{Api, is_not_found},
     json::Look,
-    kind::{Kind, NAMESPACE},
+    kind::{CLUSTER_VERSION, Kind, NAMESPACE},
 };
 use crate::Flavour;
 use anyhow::Context;
@@ -56,6 +56,12 @@ fn items(flavour: &Flavour) -> Vec<Item> {
     if flavour.cdi {
         all.extend(storage::profiles());
     }
+    if flavour.snapshot {
+        all.push(storage::snapshot_class());
+    }
+    if flavour.openshift {
+        all.push(openshift());
+    }
     if let Some(version) = &flavour.kubevirt {
         all.extend(kubevirt::items(version, flavour));
         all.extend(instancetypes::items());
@@ -67,6 +73,26 @@ fn items(flavour: &Flavour) -> Vec<Item> {
         all.extend(templates::items());
     }
     all
+}
+
+fn openshift() -> Item {
+    let since = "2025-01-01T00:00:00Z";
+    let version = "4.20.4";
+    let object = json!({
+        "metadata": {"name": "version"},
+        "spec": {"channel": "stable-4.20", "clusterID": "00000000-0000-4000-8000-000000000001"},
+        "status": {
+            "observedGeneration": 1,
+            "desired": {"version": version, "image": "quay.io/openshift-release-dev/ocp-release:4.20.4"},
+            "history": [{"state": "Completed", "version": version, "verified": true, "startedTime": since,
+                "completionTime": since, "image": "quay.io/openshift-release-dev/ocp-release:4.20.4"}],
+            "conditions": [{"type": "Available", "status": "True", "lastTransitionTime": since,
+                "message": format!("Done applying {version}")}],
+            "availableUpdates": null,
+            "versionHash": "",
+        },
+    });
+    item(CLUSTER_VERSION, object)
 }
 
 /// Creates the object if it is missing, and gives it its status if it has none.

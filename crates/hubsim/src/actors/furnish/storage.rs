@@ -1,7 +1,7 @@
 //! Two storage classes, both of which can be shared between nodes.
 use super::{Item, item};
 use crate::actors::{
-    kind::{STORAGE_CLASS, STORAGE_PROFILE},
+    kind::{SNAPSHOT_CLASS, STORAGE_CLASS, STORAGE_PROFILE},
     storage::profile,
 };
 use serde_json::{Value, json};
@@ -50,4 +50,13 @@ pub(super) fn profiles() -> Vec<Item> {
             item(STORAGE_PROFILE, profile)
         })
         .collect()
+}
+
+pub(super) fn snapshot_class() -> Item {
+    let class = json!({
+        "metadata": {"name": "rbdplugin-snapclass"},
+        "driver": "openshift-storage.rbd.csi.ceph.com",
+        "deletionPolicy": "Delete",
+    });
+    item(SNAPSHOT_CLASS, class)
 }

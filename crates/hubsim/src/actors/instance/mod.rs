@@ -47,6 +47,8 @@ impl Actor for Instances {
             "Pending" => visit.leave_pending().await,
             "Scheduling" => visit.leave_scheduling().await,
             "Scheduled" => visit.leave_scheduled().await,
+            "Running" if visit.fails(Failure::NodeLost) => visit.lose_node().await,
+            "Unknown" if !visit.fails(Failure::NodeLost) => visit.find_node().await,
             "Running" => visit.run().await,
             _ => Ok(Again::No),
         }
@@ -258,6 +260,20 @@ impl Visit<'_> {
             status["virtualMachineRevisionName"] = json!(format!("revision-start-vm-{}-{generation}", vm.uid()));
         }
         status
+    }
+
+    async fn lose_node(&self) -> Result<Again> {
+        let mut status = self.status();
+        let say = condition::no("Ready", "PodConditionMissing", "virt-launcher pod is not reachable");
+        condition::set(&mut status, say, self.world.now());
+        condition::unset(&mut status, "AgentConnected");
+        self.enter("Unknown", self.with_status(status)).await
+    }
+
+    async fn find_node(&self) -> Result<Again> {
+        let mut status = self.status();
+        condition::set(&mut status, condition::yes("Ready"), self.world.now());
+        self.enter("Running", self.with_status(status)).await
     }
 
     /// The agent connects some time after the guest began to run; hotplugs arrive.

@@ -1,5 +1,5 @@
 //! What start, stop and restart of a VirtualMachine do, or why they do not.
-use super::refusal::{MACHINE, Refusal};
+use super::refusal::{INSTANCE, MACHINE, Refusal};
 use crate::actors::{condition, json::Look, machine::strategy};
 use serde_json::{Value, json};
 
@@ -109,6 +109,24 @@ pub(crate) fn restart(vm: &Value, vmi: Option<&Value>, options: &Value) -> Answe
     let Some(vmi) = vmi else { return refuse(vm, "VM is not running: Halted") };
     let accepted = requests(vm, json!([{"action": "Stop", "uid": vmi.uid()}, {"action": "Start"}]))?;
     Ok(Accepted { grace: options.int("/gracePeriodSeconds"), ..accepted })
+}
+
+/// The migration that `migrate` asks for.
+pub(crate) fn migration(vm: &Value, vmi: Option<&Value>, options: &Value) -> Result<Value, Refusal> {
+    let vmi = vmi.ok_or_else(|| Refusal::not_found(INSTANCE, vm.name()))?;
+    if strategy::phase(vmi) != "Running" {
+        return Err(Refusal::conflict(MACHINE, vm.name(), "VM is not running"));
+    }
+    let mut spec = json!({"vmiName": vm.name()});
+    if let Some(selector) = options.get("addedNodeSelector") {
+        spec["addedNodeSelector"] = selector.clone();
+    }
+    Ok(json!({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstanceMigration",
+        "metadata": {"generateName": "kubevirt-migrate-vm-", "namespace": vm.namespace()},
+        "spec": spec,
+    }))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     api::{Api, code, is_conflict, words},
     instance::guest,
     json::Look,
-    kind::{INSTANCE, MACHINE},
+    kind::{INSTANCE, MACHINE, MIGRATION},
 };
 use crate::Clock;
 use http::Method;
@@ -32,7 +32,7 @@ pub struct VirtApi {
 
 pub(crate) const GROUP: &str = "subresources.kubevirt.io";
 pub(crate) const VERSIONS: [&str; 2] = ["v1", "v1alpha3"];
-const MACHINE_CALLS: [&str; 3] = ["start", "stop", "restart"];
+const MACHINE_CALLS: [&str; 4] = ["start", "stop", "restart", "migrate"];
 const INSTANCE_CALLS: [&str; 4] = ["pause", "unpause", "softreboot", "reset"];
 const INSTANCE_READS: [&str; 3] = ["guestosinfo", "userlist", "filesystemlist"];
 
@@ -80,6 +80,9 @@ impl VirtApi {
         let vm = self.api.get(MACHINE, namespace, name).await.map_err(internal)?;
         let vm = vm.ok_or_else(|| Refusal::not_found(refusal::MACHINE, name))?;
         let vmi = self.api.get(INSTANCE, namespace, name).await.map_err(internal)?;
+        if call == "migrate" {
+            return self.migrate(&vm, vmi.as_ref(), options).await;
+        }
         let accepted = match call {
             "start" => machine::start(&vm, vmi.as_ref(), options)?,
             "stop" => machine::stop(&vm, vmi.as_ref(), options)?,
@@ -87,6 +90,15 @@ impl VirtApi {
         };
         if options.list("/dryRun").is_empty() {
             self.apply(&vm, vmi.as_ref(), accepted).await?;
+        }
+        Ok(Answer { code: 202, body: None })
+    }
+
+    async fn migrate(&self, vm: &Value, vmi: Option<&Value>, options: &Value) -> Result<Answer, Refusal> {
+        let migration = machine::migration(vm, vmi, options)?;
+        if options.list("/dryRun").is_empty() {
+            // what its webhook refuses comes out as an internal error
+            self.api.create(MIGRATION, &migration).await.map_err(internal)?;
         }
         Ok(Answer { code: 202, body: None })
     }

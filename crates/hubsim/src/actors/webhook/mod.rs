@@ -4,7 +4,9 @@ mod data_volume;
 mod defaults;
 mod devices;
 mod machine;
+mod migration;
 mod networks;
+mod snapshot;
 mod volumes;
 
 pub use cause::Cause;
@@ -46,6 +48,9 @@ impl Admission {
 
 const MACHINES: &str = "virtualmachine-validator.kubevirt.io";
 const INSTANCES: &str = "virtualmachineinstances-update-validator.kubevirt.io";
+const MIGRATIONS: &str = "migration-create-validator.kubevirt.io";
+const SNAPSHOTS: &str = "virtualmachinesnapshot-validator.snapshot.kubevirt.io";
+const RESTORES: &str = "virtualmachinerestore-validator.snapshot.kubevirt.io";
 const DATA_VOLUMES: &str = "datavolume-validate.cdi.kubevirt.io";
 
 fn denied(webhook: &str, causes: Vec<Cause>) -> Result<(), Denial> {
@@ -105,6 +110,18 @@ impl Webhook for Admission {
                     let message = "update of VMI object is restricted".to_owned();
                     denied(INSTANCES, vec![Cause { reason: "FieldValueNotSupported", message, field: String::new() }])?;
                 }
+                Ok(Vec::new())
+            }
+            ("kubevirt.io", "virtualmachineinstancemigrations", None) if operation == Operation::Create => {
+                denied(MIGRATIONS, migration::check(review.new, review.namespace, &Around(review)))?;
+                Ok(Vec::new())
+            }
+            ("snapshot.kubevirt.io", "virtualmachinesnapshots", None) => {
+                denied(SNAPSHOTS, snapshot::check_snapshot(old, review.new, review.namespace, &Around(review)))?;
+                Ok(Vec::new())
+            }
+            ("snapshot.kubevirt.io", "virtualmachinerestores", None) => {
+                denied(RESTORES, snapshot::check_restore(old, review.new, review.namespace, &Around(review)))?;
                 Ok(Vec::new())
             }
             ("cdi.kubevirt.io", "datavolumes", None) => {
