@@ -3,6 +3,7 @@
 use super::{Api, Call, decode, success};
 use crate::{
     access::{self, Action, User},
+    actors::{Chance, TemplateError, process_template},
     answer::{FieldError, Refusal, Result},
     clock,
     kinds::Kind,
@@ -20,6 +21,9 @@ impl Api {
             return Err(Refusal::method_not_allowed());
         }
         let mut body = decode::object(kind, &call.path.version, &call.headers, &call.body)?;
+        if kind.plural == "processedtemplates" {
+            return processed_template(kind, &body);
+        }
         let state = self.state();
         let status = match kind.plural.as_str() {
             "selfsubjectreviews" => json!({"userInfo": user_info(&call.user)}),
@@ -93,6 +97,18 @@ impl Api {
         body["spec"]["boundObjectRef"] = body["spec"].get("boundObjectRef").cloned().unwrap_or_default();
         body["status"] = json!({"token": token, "expirationTimestamp": clock::stamp(expires)});
         Ok(Some(success(StatusCode::CREATED, &body, &[])))
+    }
+}
+
+/// A template with its parameters worked in; nothing is stored.
+fn processed_template(kind: &Kind, template: &Value) -> Result<Response<Body>> {
+    match process_template(template, Chance::default(), &crate::new_uid()) {
+        Ok(done) => Ok(success(StatusCode::CREATED, &done, &[])),
+        Err(wrong) => {
+            let error = |e: TemplateError| FieldError { reason: e.reason, field: e.field, message: e.message };
+            let errors: Vec<FieldError> = wrong.into_iter().map(error).collect();
+            Err(Refusal::invalid_object(kind, meta::name(template), &errors))
+        }
     }
 }
 

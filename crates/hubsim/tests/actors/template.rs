@@ -63,3 +63,27 @@ async fn values_in_the_secret_come_before_those_of_the_template() {
     world.post(&instances(), instance).await;
     world.until_shown("from-secret", "Stopped").await;
 }
+
+#[tokio::test]
+async fn a_template_is_processed_without_making_anything() {
+    let world = World::start().await;
+    let mut one = template(&world, "rhel-9").await;
+    let path = format!("/apis/template.openshift.io/v1/namespaces/{NAMESPACE}/processedtemplates");
+    let done = world.post(&path, one.clone()).await;
+    assert_eq!(done.code, 201, "{}", done.text);
+    let name = done.json()["objects"][0]["metadata"]["name"].as_str().unwrap().to_owned();
+    assert_eq!((name.starts_with("rhel-"), name.len()), (true, 21), "{name}");
+    assert_ne!(
+        world.post(&path, one.clone()).await.json()["objects"][0]["metadata"]["name"],
+        name,
+        "a new name each time"
+    );
+    assert_eq!(world.get(&vm_path(&name)).await.code, 404);
+    one["parameters"][1]["value"] = json!("");
+    let refused = world.post(&path, one).await;
+    assert_eq!(refused.code, 422);
+    assert_eq!(
+        refused.json()["details"]["causes"][0]["message"],
+        "Required value: parameter DATA_SOURCE_NAME is required and must be specified"
+    );
+}
