@@ -21,7 +21,7 @@ pub(super) fn items(version: &str, flavour: &Flavour) -> Vec<Item> {
     }
     all.push(item(DAEMON_SET, handler(space, version)));
     if flavour.cdi {
-        all.push(item(CDI, cdi(version)));
+        all.push(item(CDI, cdi()));
         for component in ["cdi-apiserver", "cdi-deployment", "cdi-uploadproxy"] {
             all.push(item(DEPLOYMENT, deployment(space, component, version)));
         }
@@ -73,7 +73,8 @@ fn kubevirt(space: &str, name: &str, version: &str, flavour: &Flavour) -> Value 
 }
 
 /// CDI's own object. Its status is part of it.
-fn cdi(version: &str) -> Value {
+fn cdi() -> Value {
+    let version = "v1.63.1";
     let condition = |kind: &str, status: &str| {
         json!({"type": kind, "status": status, "reason": "DeployCompleted", "message": "Deployment Completed",
             "lastHeartbeatTime": SINCE, "lastTransitionTime": SINCE})
