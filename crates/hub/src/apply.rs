@@ -253,7 +253,15 @@ impl Client {
         let (of, verb) = action.route();
         let path = format!("/apis/subresources.kubevirt.io/v1/namespaces/{}/{of}/{}/{verb}", key.namespace, key.name);
         // success has an empty body
-        self.call(Call::new(Method::PUT, path).body(action.body())).await.map(drop)
+        match self.call(Call::new(Method::PUT, path).body(action.body())).await {
+            Ok(_) => Ok(()),
+            Err(Error::Conflict(m)) => {
+                // `Operation cannot be fulfilled on virtualmachine.kubevirt.io "web": VM is already running`
+                let why = m.split_once("\": ").map_or(m.as_str(), |(_, why)| why);
+                Err(Error::NotNow(why.to_owned()))
+            }
+            Err(e) => Err(e),
+        }
     }
 
     /// What the agent inside the guest says, if one is there.

@@ -26,6 +26,8 @@ pub enum Error {
     Exists(String),
     /// Somebody changed it in between.
     Conflict(String),
+    /// virt-api: the VM's state does not allow it.
+    NotNow(String),
     /// The object we mean is gone or another has its name: nothing may be done to it.
     NotOurs(String),
     /// The object, or the namespace around it, is on its way out: wait until it is gone.
@@ -107,7 +109,7 @@ impl Error {
             Error::Certificate { .. } | Error::Credentials(_) | Error::Forbidden(_) => after(60),
             // our own quota said that it fits: the hub's count lags behind
             Error::OverQuota(_) => after(10),
-            Error::BeingDeleted(_) => after(2),
+            Error::BeingDeleted(_) | Error::NotNow(_) => after(2),
             Error::Throttled { retry_after } => Verdict::Retry { after: Some(*retry_after) },
             Error::Odd(_) => after(30),
             // a create that met something adopts it or says NameTaken; a bare one may try again once it is looked at
@@ -132,6 +134,7 @@ impl Error {
             Error::NotFound(_) => "not-found",
             Error::Exists(_) => "exists",
             Error::Conflict(_) => "conflict",
+            Error::NotNow(_) => "not-now",
             Error::NotOurs(_) => "not-ours",
             Error::BeingDeleted(_) => "being-deleted",
             Error::NameTaken(_) => "name-taken",
@@ -170,6 +173,7 @@ impl Error {
             Error::NotFound(m) => format!("The hub has no such object: {m}."),
             Error::Exists(m) => format!("The hub has an object of that name: {m}."),
             Error::Conflict(m) => format!("The object changed on the hub in between: {m}."),
+            Error::NotNow(m) => format!("The VM's state on the hub does not allow it: {m}."),
             Error::NotOurs(m) => format!("The object on the hub is not the one we made: {m}."),
             Error::BeingDeleted(m) => format!("The hub is still deleting it: {m}."),
             Error::NameTaken(m) => format!("An object that is not ours has the name on the hub: {m}."),
@@ -223,6 +227,7 @@ impl Error {
             Error::Conflict(_) | Error::Throttled { .. } | Error::Expired(_) | Error::BeingDeleted(_) => {
                 "Nothing: it is tried again."
             }
+            Error::NotNow(_) => "Wait until the VM has done what it is doing, then look at its state.",
             Error::NotOurs(_) => "Look at the object on the hub. SSVirt does not touch it.",
             Error::Denied { .. } => "Change what was asked for as the message says.",
             Error::Server { .. } => "Look at the hub's API server and its webhooks. It is tried again.",

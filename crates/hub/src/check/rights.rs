@@ -33,12 +33,11 @@ const LIFE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; the hub-side role is made from this.
-pub const NEEDED: [Right; 29] = [
+pub const NEEDED: [Right; 28] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
     needed("", "persistentvolumeclaims", &["get", "list", "watch", "patch"]),
-    extra("", "events", &["list"], "reasons of failures"),
     extra("", "nodes", &["list"], "the hub's size"),
     needed("networking.k8s.io", "networkpolicies", LIFE),
     needed("storage.k8s.io", "storageclasses", &["list"]),

@@ -17,6 +17,7 @@ pub struct Health {
     pub circuit: Circuit,
     /// The last good answer: what is known of the hub is of then.
     pub as_of: Option<OffsetDateTime>,
+    /// Over, if it is older than `as_of`.
     pub last_error: Option<LastError>,
 }
 

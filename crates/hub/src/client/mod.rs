@@ -249,6 +249,7 @@ impl Client {
                 Error::NotFound(_)
                 | Error::Exists(_)
                 | Error::Conflict(_)
+                | Error::NotNow(_)
                 | Error::NotOurs(_)
                 | Error::BeingDeleted(_)
                 | Error::Denied { .. }

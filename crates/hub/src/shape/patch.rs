@@ -1,4 +1,5 @@
 //! Changes to what is there: merge patches that carry the uid, so that they touch the object we made and no other.
+use crate::Resource;
 use crate::shape::{
     names::COMPUTER_NAME,
     vm::{Identity, Size, cpu},
@@ -83,7 +84,13 @@ pub fn identity(uid: &str, id: &Identity, computer_name: &str) -> Value {
     fenced(json!({"metadata": {"labels": id.labels(), "annotations": annotations}}), uid)
 }
 
-/// Adds a finished disk size: volumes grow by their claim, never shrink.
+/// Makes an object go when its owner goes: a VM's Secret with the VM, a template's parameters with their instance.
+pub fn belongs_to(uid: &str, kind: &Resource, owner: &str, owner_uid: &str) -> Value {
+    let reference = json!({"apiVersion": kind.api_version(), "kind": kind.kind, "name": owner, "uid": owner_uid, "controller": false});
+    fenced(json!({"metadata": {"ownerReferences": [reference]}}), uid)
+}
+
+/// Disks grow by their claim, and never shrink.
 pub fn grow_claim(uid: &str, size_mb: u64) -> Value {
     fenced(json!({"spec": {"resources": {"requests": {"storage": format!("{size_mb}Mi")}}}}), uid)
 }

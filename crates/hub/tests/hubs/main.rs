@@ -3,5 +3,6 @@ mod address;
 mod calls;
 mod checks;
 mod faults;
+mod machines;
 mod watches;
 mod world;
