@@ -2,13 +2,15 @@
 
 use crate::{api::Api, meta, store::State};
 use http::{HeaderMap, header};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct User {
     pub name: String,
     pub uid: String,
     pub groups: Vec<String>,
+    /// The id of the token they came with.
+    pub credential: Option<String>,
 }
 
 impl User {
@@ -27,7 +29,7 @@ impl User {
 
     fn in_groups(name: &str, uid: &str, groups: &[&str]) -> Self {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
-        Self { name: name.to_owned(), uid: uid.to_owned(), groups }
+        Self { name: name.to_owned(), uid: uid.to_owned(), groups, credential: None }
     }
 
     fn service_account(namespace: &str, name: &str, uid: &str) -> Self {
@@ -75,7 +77,8 @@ pub(crate) fn of_token(api: &Api, state: &State, token: &str) -> Option<User> {
     let namespace = bound["namespace"].as_str()?;
     let (name, uid) = (bound["serviceaccount"]["name"].as_str()?, bound["serviceaccount"]["uid"].as_str()?);
     let account = state.by_name("", "serviceaccounts", namespace, name)?;
-    (meta::uid(&account) == uid).then(|| User::service_account(namespace, name, uid))
+    let credential = claims["jti"].as_str().map(str::to_owned);
+    (meta::uid(&account) == uid).then(|| User { credential, ..User::service_account(namespace, name, uid) })
 }
 
 pub(crate) fn allowed(state: &State, user: &User, action: &Action<'_>) -> bool {
@@ -84,6 +87,9 @@ pub(crate) fn allowed(state: &State, user: &User, action: &Action<'_>) -> bool {
 
 /// Why an allowed action is allowed, as access reviews tell it.
 pub(crate) fn reason(state: &State, user: &User, action: &Action<'_>) -> Option<String> {
+    if user.is_in("system:masters") {
+        return None;
+    }
     bindings(state, user, action.namespace)
         .into_iter()
         .find_map(|bound| bound.rules.iter().any(|rule| permits(rule, action)).then(|| bound.reason.clone()))
@@ -164,4 +170,62 @@ fn permits(rule: &Value, action: &Action<'_>) -> bool {
     has("apiGroups", action.group)
         && (has("resources", &resource) || !action.subresource.is_empty() && has("resources", &any))
         && (names.is_empty() || names.contains(&action.name))
+}
+
+/// The roles of a fresh cluster: the rights that everybody has, and the role that has them all.
+pub(crate) fn roles() -> Vec<(&'static str, &'static str, Value)> {
+    const RBAC: &str = "rbac.authorization.k8s.io";
+    let everybody: &[&str] = &["system:authenticated", "system:unauthenticated"];
+    let known: &[&str] = &["system:authenticated"];
+    let health = json!(["/healthz", "/livez", "/readyz", "/version", "/version/"]);
+    let discovery = json!([
+        "/api",
+        "/api/*",
+        "/apis",
+        "/apis/*",
+        "/healthz",
+        "/livez",
+        "/openapi",
+        "/openapi/*",
+        "/readyz",
+        "/version",
+        "/version/",
+    ]);
+    let issuer = json!([
+        "/.well-known/openid-configuration",
+        "/.well-known/openid-configuration/",
+        "/openid/v1/jwks",
+        "/openid/v1/jwks/",
+    ]);
+    let reviews = json!([
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
+    ]);
+    let paths = |list: Value| json!([{"nonResourceURLs": list, "verbs": ["get"]}]);
+    let all = json!([
+        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+        {"nonResourceURLs": ["*"], "verbs": ["*"]},
+    ]);
+    let table = [
+        ("system:public-info-viewer", paths(health), everybody),
+        ("system:discovery", paths(discovery), known),
+        ("system:service-account-issuer-discovery", paths(issuer), &["system:serviceaccounts"]),
+        ("system:basic-user", reviews, known),
+        ("cluster-admin", all, &["system:masters"]),
+    ];
+    let mut objects = Vec::new();
+    for (name, rules, groups) in table {
+        let subjects: Vec<Value> =
+            groups.iter().map(|group| json!({"apiGroup": RBAC, "kind": "Group", "name": group})).collect();
+        let api_version = format!("{RBAC}/v1");
+        let role = json!({
+            "apiVersion": api_version, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules,
+        });
+        let binding = json!({
+            "apiVersion": api_version, "kind": "ClusterRoleBinding", "metadata": {"name": name}, "subjects": subjects,
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+        });
+        objects.extend([(RBAC, "clusterroles", role), (RBAC, "clusterrolebindings", binding)]);
+    }
+    objects
 }

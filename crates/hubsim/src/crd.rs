@@ -57,6 +57,41 @@ pub(crate) fn definition(kind: &Kind) -> Value {
     })
 }
 
+/// A definition as it is when somebody has just created it.
+pub(crate) fn defaults(object: &mut Value) {
+    if object["spec"]["conversion"].is_null() {
+        object["spec"]["conversion"] = json!({"strategy": "None"});
+    }
+    let names = object["spec"]["names"].clone();
+    if names["singular"].is_null() {
+        object["spec"]["names"]["singular"] = names["kind"].as_str().unwrap_or_default().to_lowercase().into();
+    }
+    if names["listKind"].is_null() {
+        object["spec"]["names"]["listKind"] = format!("{}List", names["kind"].as_str().unwrap_or_default()).into();
+    }
+    let stored = object["spec"]["versions"].as_array().into_iter().flatten().find(|version| version["storage"] == true);
+    let stored: Vec<Value> = stored.map(|version| version["name"].clone()).into_iter().collect();
+    object["status"] =
+        json!({"conditions": null, "acceptedNames": {"kind": "", "plural": ""}, "storedVersions": stored});
+}
+
+/// Deleting a definition deletes its objects first; the condition says so.
+pub(crate) fn terminating(object: &mut Value, now: &str) {
+    let mut finalizers = meta::finalizers(object).into_iter().map(str::to_owned).collect::<Vec<_>>();
+    if !finalizers.iter().any(|one| one == CLEAN_UP) {
+        finalizers.push(CLEAN_UP.to_owned());
+    }
+    meta::set(object, "finalizers", finalizers);
+    if let Some(conditions) = object["status"]["conditions"].as_array_mut() {
+        conditions.push(json!({
+            "type": "Terminating", "status": "True", "lastTransitionTime": now, "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }));
+    }
+}
+
+pub(crate) const CLEAN_UP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
 /// What the server itself writes: accepted names, conditions, stored versions.
 pub(crate) fn established(mut object: Value, now: &str) -> Value {
     let spec = object["spec"].clone();

@@ -253,24 +253,7 @@ fn furnish(api: &Api) -> crate::answer::Result<()> {
     for definition in definitions {
         missing.push(("apiextensions.k8s.io", "customresourcedefinitions", crd::established(definition, &now)));
     }
-    let rbac = "rbac.authorization.k8s.io";
-    let role = |kind: &str, name: &str| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}});
-    let mut basic = role("ClusterRole", "system:basic-user");
-    basic["rules"] = json!([
-        {"apiGroups": ["authorization.k8s.io"], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"], "verbs": ["create"]},
-        {"apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"], "verbs": ["create"]},
-    ]);
-    let mut bound = role("ClusterRoleBinding", "system:basic-user");
-    bound["roleRef"] = json!({"apiGroup": rbac, "kind": "ClusterRole", "name": "system:basic-user"});
-    bound["subjects"] = json!([{"apiGroup": rbac, "kind": "Group", "name": "system:authenticated"}]);
-    let mut admin = role("ClusterRole", "cluster-admin");
-    admin["rules"] = json!([
-        {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
-        {"nonResourceURLs": ["*"], "verbs": ["*"]},
-    ]);
-    missing.push((rbac, "clusterroles", basic));
-    missing.push((rbac, "clusterroles", admin));
-    missing.push((rbac, "clusterrolebindings", bound));
+    missing.extend(crate::access::roles());
     for (group, plural, mut object) in missing {
         let Some(id) = state.find(group, plural) else { continue };
         if state.get(id, "", meta::name(&object)).is_none() {

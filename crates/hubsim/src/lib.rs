@@ -4,8 +4,6 @@
 //! [`Hub::inside`] is a client without a network for whatever lives on the hub, [`Hub::faults`] switches faults that
 //! clients outside see.
 
-#![allow(dead_code)]
-
 mod access;
 pub mod actors;
 mod answer;
@@ -15,6 +13,7 @@ mod controllers;
 mod crd;
 mod door;
 mod faults;
+mod fields;
 mod flavour;
 mod hooks;
 mod hub;

@@ -31,6 +31,8 @@ pub(crate) struct Schema {
     pub list: ListKind,
     /// A map or object that is owned as one.
     pub atomic: bool,
+    /// Here or below are rules in CEL, which are checked only when nothing else is wrong.
+    pub rules: bool,
 }
 
 /// How entries of a list are told apart when several managers write it.
@@ -83,6 +85,7 @@ impl Schema {
                 _ => ListKind::Atomic,
             },
             atomic: text["x-kubernetes-map-type"].as_str() == Some("atomic"),
+            rules: has_rules(text),
         }
     }
 
@@ -186,7 +189,12 @@ impl Schema {
         }
     }
 
-    fn right_type(&self, value: &Value) -> bool {
+    /// Says nothing about what it holds.
+    pub(crate) fn takes_anything(&self) -> bool {
+        self.kind.is_empty() && !self.int_or_string
+    }
+
+    pub(crate) fn right_type(&self, value: &Value) -> bool {
         if self.int_or_string {
             return value.is_string() || value.is_i64() || value.is_u64();
         }
@@ -267,6 +275,16 @@ impl Schema {
         {
             errors.push(FieldError::invalid(path, value, format!("{path} in body should match '{pattern}'")));
         }
+    }
+}
+
+fn has_rules(text: &Value) -> bool {
+    match text {
+        Value::Object(fields) => {
+            fields.iter().any(|(key, value)| key == "x-kubernetes-validations" || has_rules(value))
+        }
+        Value::Array(entries) => entries.iter().any(has_rules),
+        _ => false,
     }
 }
 

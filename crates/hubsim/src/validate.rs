@@ -38,6 +38,11 @@ pub(crate) fn object(kind: &Kind, object: &Value, old: Option<&Value>, warnings:
     annotations(object, &mut errors, &mut stopped);
     owners(object, &mut errors);
     finalizers(object, old, &mut errors, warnings);
+    if kind.custom && old.is_some() {
+        // the real server looks several times at the metadata of an update, and says as often what is wrong
+        let times = |error: &FieldError| if error.field == "metadata.labels" { 3 } else { 2 };
+        errors = errors.iter().flat_map(|error| vec![error.clone(); times(error)]).collect();
+    }
     if let Some(schema) = &kind.schema {
         let mut content = object.clone();
         for key in ["apiVersion", "kind", "metadata"] {
@@ -52,7 +57,9 @@ pub(crate) fn object(kind: &Kind, object: &Value, old: Option<&Value>, warnings:
         }
     }
     if kind.custom && stopped {
-        errors.push(FieldError::rules_not_checked());
+        if kind.schema.as_ref().is_some_and(|schema| schema.rules) {
+            errors.push(FieldError::rules_not_checked());
+        }
     } else if kind.custom {
         rules(kind, object, old, &mut errors);
     } else {
@@ -105,6 +112,22 @@ fn annotations(object: &Value, errors: &mut Vec<FieldError>, stopped: &mut bool)
 }
 
 fn owners(object: &Value, errors: &mut Vec<FieldError>) {
+    let controllers: Vec<String> = meta::owners(object)
+        .filter(|owner| owner["controller"] == true)
+        .map(|owner| {
+            format!("{}/{}", owner["kind"].as_str().unwrap_or_default(), owner["name"].as_str().unwrap_or_default())
+        })
+        .collect();
+    if let [one, other, ..] = &controllers[..] {
+        errors.push(FieldError {
+            reason: "FieldValueInvalid",
+            field: "metadata.ownerReferences".to_owned(),
+            message: format!(
+                "Invalid value: [{}]: Only one reference can have Controller set to true. Found \"true\" in references for {one} and {other}",
+                meta::owners(object).map(shown_owner).collect::<Vec<_>>().join(",")
+            ),
+        });
+    }
     for owner in meta::owners(object) {
         for key in ["apiVersion", "kind", "name", "uid"] {
             if owner[key].as_str().unwrap_or_default().is_empty() {
@@ -113,6 +136,15 @@ fn owners(object: &Value, errors: &mut Vec<FieldError>) {
             }
         }
     }
+}
+
+/// An owner with its fields in Go's order.
+fn shown_owner(owner: &Value) -> String {
+    let fields: Vec<String> = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"]
+        .into_iter()
+        .filter_map(|key| owner.get(key).map(|value| format!("\"{key}\":{value}")))
+        .collect();
+    format!("{{{}}}", fields.join(","))
 }
 
 fn finalizers(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>, warnings: &mut Vec<String>) {
@@ -192,13 +224,30 @@ fn built_in(kind: &Kind, object: &Value, old: Option<&Value>, errors: &mut Vec<F
                     }
                 }
             }
-            if let Some(old) = old.filter(|old| kind.plural == "secrets" && old["type"] != object["type"]) {
-                let _ = old;
+            if kind.plural == "secrets" && old.is_some_and(|old| old["type"] != object["type"]) {
                 errors.push(FieldError::invalid("type", &object["type"], "field is immutable"));
             }
+            data_keys(object, errors);
         }
         ("", "resourcequotas") => quota_names(object, errors),
         _ => {}
+    }
+}
+
+fn data_keys(object: &Value, errors: &mut Vec<FieldError>) {
+    let good = |key: &str| !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    for key in object["data"].as_object().into_iter().flatten().map(|(key, _)| key).filter(|key| !good(key)) {
+        let why = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+        errors.push(FieldError::invalid(format!("data[{key}]"), &key.as_str().into(), why));
+    }
+    let wanted: &[&str] = match object["type"].as_str() {
+        Some("kubernetes.io/tls") => &["tls.crt", "tls.key"],
+        Some("kubernetes.io/dockerconfigjson") => &[".dockerconfigjson"],
+        Some("kubernetes.io/ssh-auth") => &["ssh-privatekey"],
+        _ => &[],
+    };
+    for key in wanted.iter().filter(|key| object["data"].get(**key).is_none()) {
+        errors.push(FieldError::required(format!("data[{key}]"), ""));
     }
 }
 
@@ -250,7 +299,21 @@ fn is_count(name: &str) -> bool {
 
 /// What Go's decoder refuses in built-in kinds.
 pub(crate) fn go_types(kind: &Kind, object: &Value) -> Result<()> {
+    use base64::{Engine, engine::general_purpose::STANDARD};
     let Some(schema) = kind.schema.as_ref().filter(|_| !kind.custom) else { return Ok(()) };
+    if kind.is("", "secrets") {
+        for text in object["data"].as_object().into_iter().flatten().filter_map(|(_, value)| value.as_str()) {
+            if let Err(error) = STANDARD.decode(text) {
+                let at = match error {
+                    base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => at,
+                    _ => text.len(),
+                };
+                return Err(Refusal::bad_request(format!(
+                    "Secret in version \"v1\" cannot be handled as a Secret: illegal base64 data at input byte {at}"
+                )));
+            }
+        }
+    }
     for (name, value) in object.as_object().into_iter().flatten() {
         let Some(field) = schema.properties.get(name) else { continue };
         let mut errors = Vec::new();
@@ -312,7 +375,11 @@ pub(crate) fn defaults(kind: &Kind, object: &mut Value) {
                 object["type"] = "Opaque".into();
             }
             secret_text(object);
+            drop_empty(object);
         }
+        ("", "configmaps") => drop_empty(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => crate::crd::defaults(object),
+        ("apiregistration.k8s.io", "apiservices") => object["status"] = json!({}),
         ("", "resourcequotas") => {
             normalise_quota(object);
             object["status"] = json!({});
@@ -337,6 +404,13 @@ pub(crate) fn defaults(kind: &Kind, object: &mut Value) {
             }
         }
         _ => {}
+    }
+}
+
+/// Built-in kinds do not keep empty maps.
+fn drop_empty(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|key, value| key == "metadata" || value.as_object().is_none_or(|map| !map.is_empty()));
     }
 }
 

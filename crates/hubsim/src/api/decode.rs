@@ -56,10 +56,10 @@ fn parse(kind: &Kind, body: &[u8]) -> Result<Value> {
     }
 }
 
-/// The first 22 bytes, as the real server quotes a body it cannot read.
+/// The first 30 bytes, as the real server quotes a body it cannot read.
 fn start(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    if text.len() <= 24 { text.into_owned() } else { format!("{} ...", text.chars().take(24).collect::<String>()) }
+    if text.len() <= 30 { text.into_owned() } else { format!("{} ...", text.chars().take(30).collect::<String>()) }
 }
 
 /// How Go's decoder names the first thing wrong with a text.
@@ -97,7 +97,6 @@ pub(crate) fn yaml(body: &[u8]) -> Result<Value> {
     serde_saphyr::from_str::<Value>(&text).map_err(|error| {
         let why = error.to_string();
         let why = why.lines().next().unwrap_or_default();
-        let why = if why.contains("did not find expected") { "did not find expected node content" } else { why };
         Refusal::bad_request(format!("error decoding YAML: error converting YAML to JSON: yaml: line 1: {why}"))
     })
 }
@@ -110,7 +109,7 @@ fn right_type(kind: &Kind, version: &str, body: &[u8], mut value: Value) -> Resu
         return Err(Refusal::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): Object 'Kind' is missing in '{shown}' ({})",
             kind.kind,
-            start(body).replace(" ...", ", ...").replace(",, ...", ", ...")
+            start(body)
         )));
     }
     if !got_version.is_empty() && got_version != wanted {

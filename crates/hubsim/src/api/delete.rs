@@ -106,22 +106,25 @@ impl Writer<'_> {
             finalizers.push(STUCK);
         }
         meta::set_finalizers(&mut new, &finalizers);
+        let definition = kind.is("apiextensions.k8s.io", "customresourcedefinitions");
+        if definition && !meta::is_terminating(&old) {
+            crate::crd::terminating(&mut new, &self.api.clock.stamp());
+        }
         if is_finished(&kind, &new) {
             if options.dry_run {
                 return Ok(Outcome::Gone(old));
             }
             let last = self.state.remove(self.id, &self.namespace, name)?;
-            let answered = if kind.delete_answers_object() { old } else { last.unwrap_or(old) };
-            return Ok(Outcome::Gone(answered));
+            return Ok(Outcome::Gone(last.unwrap_or(old)));
         }
         if !meta::is_terminating(&old) {
             meta::set(&mut new, "deletionTimestamp", self.api.clock.stamp());
             if namespaces {
                 new["status"]["phase"] = "Terminating".into();
-            } else {
+            } else if !definition {
                 meta::set(&mut new, "deletionGracePeriodSeconds", 0);
             }
-            if let Some(generation) = old["metadata"]["generation"].as_i64() {
+            if let Some(generation) = old["metadata"]["generation"].as_i64().filter(|_| kind.custom) {
                 meta::set(&mut new, "generation", generation + 1);
             }
         }

@@ -31,6 +31,11 @@ impl Api {
         if !(plain_too || aggregated && is_root || accept.contains("application/vnd.kubernetes.protobuf,")) {
             return Err(Refusal::not_acceptable());
         }
+        if let Target::GroupVersion(group, version) = target
+            && self.is_away(group, version)
+        {
+            return Err(service_unavailable());
+        }
         let state = self.state();
         match target {
             Target::Groups { legacy } if aggregated => Ok(self.aggregated(&state, *legacy, headers)),
@@ -60,6 +65,12 @@ impl Api {
         }
     }
 
+    /// Whether a version is registered for a service that nobody runs.
+    pub(super) fn is_away(&self, group: &str, version: &str) -> bool {
+        let answered = self.hooks().apis.iter().any(|api| api.group() == group);
+        !answered && away(&self.state()).iter().any(|one| *one == (group.to_owned(), version.to_owned()))
+    }
+
     /// Groups but the core one, with their versions.
     fn groups(&self, state: &State) -> Vec<(String, Vec<String>)> {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
@@ -74,6 +85,11 @@ impl Api {
             }
         }
         groups.extend(self.hooks().apis.iter().map(|api| (api.group().to_owned(), api.versions())));
+        for (group, version) in away(state) {
+            if !groups.iter().any(|(name, _)| *name == group) {
+                groups.push((group, vec![version]));
+            }
+        }
         groups
     }
 
@@ -110,6 +126,9 @@ impl Api {
                         }
                         None => of_version(state, &group, version).iter().map(|kind| entry(kind, version)).collect(),
                     };
+                    if resources.is_empty() {
+                        return json!({"version": version, "freshness": "Stale"});
+                    }
                     json!({"version": version, "resources": resources, "freshness": "Current"})
                 })
                 .collect();
@@ -135,6 +154,43 @@ impl Api {
         }
         response
     }
+}
+
+pub(super) fn service_unavailable() -> Refusal {
+    let mut refusal = Refusal::new(503, "ServiceUnavailable", "service unavailable\n");
+    refusal.plain = true;
+    refusal.no_sniff = true;
+    refusal
+}
+
+/// Group versions registered by an APIService.
+fn away(state: &State) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let services = state.find("apiregistration.k8s.io", "apiservices");
+    services
+        .into_iter()
+        .flat_map(|id| state.list(id, None))
+        .filter(|service| service["spec"]["service"].is_object())
+        .map(|service| (text(&service["spec"]["group"]), text(&service["spec"]["version"])))
+        .collect()
+}
+
+/// An APIService with what the server found out about its service.
+pub(super) fn looked_at(mut service: Value, state: &State, now: &str) -> Value {
+    let wanted = &service["spec"]["service"];
+    let text = |key: &str| wanted[key].as_str().unwrap_or_default();
+    let (namespace, name) = (text("namespace"), text("name"));
+    let (status, reason, message) = if !wanted.is_object() {
+        ("True", "Local", "Local APIServices are always available".to_owned())
+    } else if state.by_name("", "services", namespace, name).is_none() {
+        ("False", "ServiceNotFound", format!("service/{name} in \"{namespace}\" is not present"))
+    } else {
+        ("False", "MissingEndpoints", format!("endpoints for service/{name} in \"{namespace}\" have no addresses"))
+    };
+    service["status"] = json!({"conditions": [{
+        "type": "Available", "status": status, "lastTransitionTime": now, "reason": reason, "message": message,
+    }]});
+    service
 }
 
 fn of_version<'a>(state: &'a State, group: &str, version: &str) -> Vec<&'a Arc<Kind>> {

@@ -1,5 +1,6 @@
 //! The API server: from a request to its answer.
 
+mod apply;
 pub(crate) mod decode;
 mod delete;
 mod discovery;
@@ -123,6 +124,9 @@ impl Api {
         if let Some(virtual_api) = virtual_api.filter(|api| api.versions().contains(&resource.version)) {
             return Ok(virtual_api.answer(request).await);
         }
+        if self.is_away(&resource.group, &resource.version) {
+            return Err(discovery::service_unavailable());
+        }
         let (parts, body) = request.into_parts();
         let body = axum::body::to_bytes(body, decode::LIMIT)
             .await
@@ -132,13 +136,9 @@ impl Api {
     }
 
     fn authorise_path(&self, user: &User, method: &Method, path: &str) -> Result<()> {
-        let public = ["/version", "/version/", "/healthz", "/livez", "/readyz"];
-        let discovery = path.starts_with("/api/") || path.starts_with("/apis/") || path.starts_with("/openapi/");
-        let known = discovery || ["/api", "/apis", "/openapi"].contains(&path);
-        let anonymous = *user == User::anonymous();
-        let verb = method.as_str().to_lowercase();
+        let verb = if method == Method::HEAD { "get".to_owned() } else { method.as_str().to_lowercase() };
         let action = Action { verb: &verb, path: Some(path), ..Action::default() };
-        if public.contains(&path) || known && !anonymous || access::allowed(&self.state(), user, &action) {
+        if access::allowed(&self.state(), user, &action) {
             return Ok(());
         }
         let message = format!("forbidden: User \"{}\" cannot {verb} path \"{path}\"", user.name);

@@ -26,6 +26,9 @@ enum Patch {
 impl Api {
     pub(super) fn patch(&self, id: KindId, kind: &Arc<Kind>, call: &Call) -> Result<Response<Body>> {
         let media_type = decode::media_type(&call.headers);
+        if media_type == "application/apply-patch+yaml" {
+            return self.apply(id, kind, call);
+        }
         let options = WriteOptions::read(&call.query, text(&call.headers, header::USER_AGENT), "PatchOptions")?;
         let patch = read(kind, media_type, &call.body)?;
         if call.query.get("force").is_some() {

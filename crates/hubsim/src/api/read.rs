@@ -1,15 +1,20 @@
 //! Get and list.
 
-use super::{Api, Call, decode, table, text};
+use super::{Api, Call, Door, decode, table, text};
 use crate::{
     answer::{FieldError, Refusal, Result, json_response},
+    faults::Fault,
     kinds::Kind,
     meta,
     select::Selector,
     store::{Key, KindId},
 };
 use axum::body::Body;
-use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use base64::{
+    Engine,
+    alphabet::URL_SAFE,
+    engine::{GeneralPurpose, GeneralPurposeConfig, general_purpose::NO_PAD},
+};
 use http::{Response, header};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -67,7 +72,9 @@ impl Api {
             Form::Metadata => json_response(200, &table::metadata_only(&found)),
             Form::Table => {
                 let include = call.query.text("includeObject");
-                json_response(200, &table::table(kind, &[found], json!({}), include, self.clock.now()))
+                table::check_include(include)?;
+                let metadata = json!({"resourceVersion": meta::text(&found, "resourceVersion")});
+                json_response(200, &table::table(kind, &[found], metadata, include, self.clock.now()))
             }
         })
     }
@@ -108,6 +115,7 @@ impl Api {
         }
         if form == Form::Table {
             let include = call.query.text("includeObject");
+            table::check_include(include)?;
             return Ok(json_response(200, &table::table(kind, &found.objects, metadata, include, self.clock.now())));
         }
         let (list_kind, api_version) = if form == Form::Metadata {
@@ -140,7 +148,8 @@ impl Api {
         let all: BTreeMap<Key, Arc<Value>> = if version == state.version() {
             BTreeMap::new()
         } else {
-            state.list_at(id, version).ok_or_else(|| match &after {
+            let expired = call.door == Door::Outside && self.faults.is_on(Fault::Expired);
+            state.list_at(id, version).filter(|_| !expired).ok_or_else(|| match &after {
                 Some(after) => too_old(after),
                 None => Refusal::expired("The resourceVersion for the provided list is too old."),
             })?
@@ -172,6 +181,10 @@ impl Api {
     }
 }
 
+/// Go's decoder does not mind bits that are left over.
+const LOOSE: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LOOSE_CONFIG);
+const LOOSE_CONFIG: GeneralPurposeConfig = NO_PAD.with_decode_allow_trailing_bits(true);
+
 struct Found {
     objects: Vec<Arc<Value>>,
     version: u64,
@@ -189,14 +202,13 @@ impl Token {
     fn write(&self) -> String {
         let (namespace, name) = &self.after;
         let start = if namespace.is_empty() { name.clone() } else { format!("{namespace}/{name}") };
-        URL_SAFE_NO_PAD
-            .encode(json!({"v": "meta.k8s.io/v1", "rv": self.version, "start": format!("{start}\0")}).to_string())
+        LOOSE.encode(json!({"v": "meta.k8s.io/v1", "rv": self.version, "start": format!("{start}\0")}).to_string())
     }
 
     fn read(text: &str) -> Result<Self> {
         let wrong =
             |why: String| Refusal::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).map_err(|error| wrong(error.to_string()))?;
+        let bytes = LOOSE.decode(text.trim_end_matches('=')).map_err(|error| wrong(error.to_string()))?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|_| {
             // Go reads bytes, not characters
             let first = bytes.first().map(|byte| char::from(*byte)).unwrap_or_default();
@@ -229,8 +241,14 @@ struct Page {
 
 impl Page {
     fn read(call: &Call) -> Result<Self> {
-        let limit =
-            call.query.number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
+        // whoever takes any version gets it whole
+        let whole = call.query.text("resourceVersion") == "0";
+        let limit = call
+            .query
+            .number("limit")?
+            .filter(|_| !whole)
+            .and_then(|limit| usize::try_from(limit).ok())
+            .filter(|limit| *limit > 0);
         let (version, how) = (call.query.text("resourceVersion"), call.query.text("resourceVersionMatch"));
         list_options(call)?;
         let token = call.query.get("continue").filter(|token| !token.is_empty()).map(Token::read).transpose()?;

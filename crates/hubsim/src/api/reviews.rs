@@ -31,7 +31,7 @@ impl Api {
             "subjectaccessreviews" | "localsubjectaccessreviews" => {
                 let groups = meta::strings(&body["spec"]["groups"]).into_iter().map(str::to_owned).collect();
                 let name = body["spec"]["user"].as_str().unwrap_or_default().to_owned();
-                decision(&state, &User { name, uid: String::new(), groups }, &body["spec"], kind)?
+                decision(&state, &User { name, uid: String::new(), groups, credential: None }, &body["spec"], kind)?
             }
             "selfsubjectrulesreviews" => {
                 let namespace = body["spec"]["namespace"].as_str().unwrap_or_default();
@@ -45,12 +45,20 @@ impl Api {
                     Some(user) => json!({
                         "authenticated": true, "user": user_info(&user), "audiences": ["https://kubernetes.default.svc"],
                     }),
-                    None => json!({"user": {}, "error": "[invalid bearer token]"}),
+                    None => json!({"user": {}, "error": "invalid bearer token"}),
                 }
             }
             _ => return Err(Refusal::page_not_found()),
         };
         body["status"] = status;
+        for (_, attributes) in body["spec"].as_object_mut().into_iter().flatten() {
+            if let Some(fields) = attributes.as_object_mut() {
+                fields.retain(|_, value| value != "");
+            }
+        }
+        if kind.plural == "selfsubjectrulesreviews" {
+            body["spec"] = json!({});
+        }
         if !body["metadata"].is_object() {
             body["metadata"] = json!({});
         }
@@ -116,6 +124,9 @@ fn user_info(user: &User) -> Value {
     let mut info = json!({"username": user.name, "groups": user.groups});
     if !user.uid.is_empty() {
         info["uid"] = user.uid.clone().into();
+    }
+    if let Some(id) = &user.credential {
+        info["extra"] = json!({"authentication.kubernetes.io/credential-id": [format!("JTI={id}")]});
     }
     info
 }

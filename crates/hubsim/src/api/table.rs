@@ -1,6 +1,10 @@
 //! Tables for `kubectl get`, and objects cut down to their metadata.
 
-use crate::{kinds::Kind, meta};
+use crate::{
+    answer::{Refusal, Result},
+    kinds::Kind,
+    meta,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
@@ -38,11 +42,21 @@ pub(super) fn event_table(kind: &Kind, object: &Value, include: &str, now: Offse
     table
 }
 
+/// How much of the object a table may carry.
+pub(super) fn check_include(include: &str) -> Result<()> {
+    if matches!(include, "" | "None" | "Metadata" | "Object") {
+        return Ok(());
+    }
+    Err(Refusal::bad_request(format!(
+        "Unable to convert to Table as requested: includeObject: Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+    )))
+}
+
 fn row(columns: &[Shown], object: &Value, include: &str, now: OffsetDateTime) -> Value {
     let cells: Vec<Value> = columns.iter().map(|column| cell(column, object, now)).collect();
     let mut row = json!({"cells": cells});
     match include {
-        "None" => {}
+        "None" => row["object"] = Value::Null,
         "Object" => row["object"] = object.clone(),
         _ => row["object"] = metadata_only(object),
     }
@@ -66,7 +80,13 @@ fn columns(kind: &Kind) -> Vec<Shown> {
         about: about.to_owned(),
     };
     let name = shown("Name", "string", ".metadata.name", "The name of the object, unique within its namespace.");
-    let age = shown("Age", "date", ".metadata.creationTimestamp", "When the object was made.");
+    // built-in kinds call it a string and print it alike
+    let age = shown(
+        "Age",
+        if kind.custom { "date" } else { "string" },
+        ".metadata.creationTimestamp",
+        "When the object was made.",
+    );
     let mut columns = vec![name];
     let own: &[(&str, &str, &str)] = match (kind.group.as_str(), kind.plural.as_str()) {
         ("", "namespaces" | "persistentvolumeclaims" | "pods") => &[("Status", "string", ".status.phase")],
@@ -100,6 +120,7 @@ fn cell(column: &Shown, object: &Value, now: OffsetDateTime) -> Value {
     }
     let value = at(object, &column.path);
     match (column.kind.as_str(), value) {
+        (_, Value::String(time)) if column.path == ".metadata.creationTimestamp" => age(time, now).into(),
         ("date", Value::String(time)) => age(time, now).into(),
         ("date", _) => "<unknown>".into(),
         (_, Value::Null) if column.path.starts_with(".status") && column.kind == "string" => Value::Null,
@@ -107,8 +128,21 @@ fn cell(column: &Shown, object: &Value, now: OffsetDateTime) -> Value {
     }
 }
 
+/// The value at a path such as `.status.phase` or `.status.conditions[?(@.type=='Ready')].status`.
 fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
-    path.split('.').filter(|step| !step.is_empty()).fold(object, |value, step| &value[step])
+    let Some((list, rest)) = path.split_once("[?(@.") else {
+        return path.split('.').filter(|step| !step.is_empty()).fold(object, |value, step| {
+            match step.strip_suffix("[0]") {
+                Some(list) => &value[list][0],
+                None => &value[step],
+            }
+        });
+    };
+    let Some((test, rest)) = rest.split_once(")]") else { return &Value::Null };
+    let (key, wanted) = test.split_once("==").unwrap_or((test, ""));
+    let wanted = wanted.trim_matches(['\'', '"']);
+    let entries = at(object, list).as_array();
+    entries.into_iter().flatten().find(|entry| entry[key] == wanted).map_or(&Value::Null, |entry| at(entry, rest))
 }
 
 /// How quotas read in a table: `name: used/hard` for each.

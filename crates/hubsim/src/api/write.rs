@@ -9,6 +9,7 @@ use super::{
 use crate::{
     access::User,
     answer::{FieldError, Refusal, Result},
+    fields::{self, Manager},
     hooks::{Denial, Hooks, Operation, Review, View},
     kinds::Kind,
     meta, quota,
@@ -35,8 +36,8 @@ pub(crate) struct Writer<'a> {
     pub options: WriteOptions,
     pub user: User,
     pub warnings: Vec<String>,
-    /// How the object was written: `Update` or `Apply`.
-    pub applying: bool,
+    /// What a server-side apply sent; none for other writes.
+    pub applied: Option<Value>,
 }
 
 /// How an update came: some checks differ.
@@ -67,7 +68,7 @@ impl Api {
             options,
             user: call.user.clone(),
             warnings: Vec::new(),
-            applying: false,
+            applied: None,
         }
     }
 
@@ -219,6 +220,9 @@ impl Writer<'_> {
             // answered as it came in; the names are accepted a moment later
             let accepted = crate::crd::established((*stored).clone(), &now);
             self.state.put(self.id, accepted)?;
+        }
+        if kind.is("apiregistration.k8s.io", "apiservices") {
+            self.state.put(self.id, super::discovery::looked_at((*stored).clone(), self.state, &now))?;
         }
         Ok(stored)
     }
@@ -388,6 +392,12 @@ impl Writer<'_> {
                 None => metadata.remove(key),
             };
         }
+        if self.applied.is_none() {
+            match old["metadata"].get("managedFields") {
+                Some(value) => metadata.insert("managedFields".to_owned(), value.clone()),
+                None => metadata.remove("managedFields"),
+            };
+        }
         metadata.remove("selfLink");
         tidy(metadata);
     }
@@ -426,9 +436,42 @@ impl Writer<'_> {
         }
     }
 
-    /// Records who owns which field.
+    pub(crate) fn manager(&self, applies: bool) -> Manager {
+        Manager {
+            name: self.options.manager.clone(),
+            applies,
+            api_version: self.kind.group_version(&self.version),
+            subresource: self.subresource.clone().unwrap_or_default(),
+        }
+    }
+
+    /// Records who owns which field. An apply to an existing object has done so already.
     fn manage(&self, old: Option<&Value>, new: &mut Value, now: &str) {
-        let _ = (self.applying, old, now, &new);
+        let schema = self.kind.schema.as_deref();
+        match (&self.applied, old) {
+            (None, None) => {
+                // what the server fills in by itself belongs to nobody
+                let mut sent = new.clone();
+                if self.kind.status {
+                    remove(&mut sent, "status");
+                }
+                if self.kind.is("", "namespaces") {
+                    remove(&mut sent, "spec");
+                }
+                fields::track(None, &mut sent, schema, &self.manager(false), now);
+                if let Some(managed) = sent["metadata"].get("managedFields") {
+                    meta::set(new, "managedFields", managed.clone());
+                }
+            }
+            (None, old) => fields::track(old, new, schema, &self.manager(false), now),
+            (Some(config), None) => {
+                let manager = self.manager(true);
+                if let Ok(applied) = fields::apply(None, config, schema, &manager, self.kind.status, true, now) {
+                    meta::set(new, "managedFields", applied.object["metadata"]["managedFields"].clone());
+                }
+            }
+            (Some(_), Some(_)) => {}
+        }
     }
 }
 

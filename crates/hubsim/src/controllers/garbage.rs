@@ -3,6 +3,7 @@
 use super::{delete, take_finalizer};
 use crate::{
     answer::Result,
+    crd::CLEAN_UP,
     meta,
     store::{Reference, State},
 };
@@ -10,7 +11,6 @@ use serde_json::Value;
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
-pub(crate) const CLEAN_UP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 enum Owner {
     Solid,

@@ -32,6 +32,8 @@ enum Task {
     Owner(Reference),
     /// The objects of an owner that is gone.
     Left(String),
+    /// An owner (group, kind, namespace, name) that may wait for an object which is gone.
+    Waited([String; 4]),
     Count(String),
     /// A terminating volume claim.
     Claims(String),
@@ -91,6 +93,12 @@ impl Todo {
         }
         if kind.is("apiextensions.k8s.io", "customresourcedefinitions") && meta::is_terminating(object) && !gone {
             self.push(Task::Definition(key.clone()));
+        }
+        let before = event.before.iter().flat_map(|before| meta::owners(before));
+        for owner in meta::owners(object).chain(before).filter(|_| event.change != Change::Added) {
+            let text = |key: &str| owner[key].as_str().unwrap_or_default().to_owned();
+            let group = text("apiVersion").rsplit_once('/').map_or_else(String::new, |(group, _)| group.to_owned());
+            self.push(Task::Waited([group, text("kind"), key.0.clone(), text("name")]));
         }
         if meta::owners(object).next().is_some() {
             self.push(Task::Owned((id, key.clone())));
@@ -170,6 +178,13 @@ impl Api {
                     garbage::owned(state, &reference, &now)?;
                 }
                 Ok(())
+            }
+            Task::Waited([group, kind, namespace, name]) => {
+                let Some(id) = state.find_kind(group, kind) else { return Ok(()) };
+                let namespace = if state.kind(id).namespaced { namespace.as_str() } else { "" };
+                let waits = state.get(id, namespace, name).is_some_and(|owner| meta::is_terminating(&owner));
+                let reference = (id, (namespace.to_owned(), name.clone()));
+                if waits { garbage::owner(state, &reference, &now) } else { Ok(()) }
             }
             Task::Count(namespace) => count(state, namespace),
             Task::Claims(namespace) => claims::release(state, namespace),

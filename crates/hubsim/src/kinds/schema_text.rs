@@ -2,11 +2,13 @@
 //! drop what it drops, without carrying the whole of every schema.
 //!
 //! A line is a path, `!` when the field is required, and a type. `any` takes everything below it; an object takes
-//! only the fields listed. `[]` stands for the entries of a list, `{}` for the values of a map.
+//! only the fields listed. `[]` stands for the entries of a list, `{}` for the values of a map. What follows the type
+//! are the values a string may have, or with `=` its default. `rules` says that the real schema has rules in CEL.
 
 use serde_json::{Value, json};
 
 const VIRTUAL_MACHINE: &str = "
+rules
 spec! object
 spec.running boolean
 spec.runStrategy string
@@ -32,7 +34,7 @@ spec.template.spec object
 status object
 status.created boolean
 status.ready boolean
-status.printableStatus string
+status.printableStatus string =Stopped
 status.runStrategy string
 status.observedGeneration integer
 status.desiredGeneration integer
@@ -56,6 +58,7 @@ status.changedBlockTracking any
 ";
 
 const INSTANCE: &str = "
+rules
 spec! object
 @ spec
 status any
@@ -263,6 +266,7 @@ status any
 ";
 
 const USER_DEFINED_NETWORK: &str = "
+rules
 spec! object
 spec.topology! string Layer2 Layer3
 spec.layer2 object
@@ -362,7 +366,9 @@ pub(crate) fn of(group: &str, plural: &str) -> Option<Value> {
 fn open_api(text: &str) -> Value {
     let mut root = json!({"type": "object", "properties": {}});
     for line in text.lines().filter(|line| !line.is_empty()) {
-        if let Some(below) = line.strip_prefix("@ ") {
+        if line == "rules" {
+            root["x-kubernetes-validations"] = json!([]);
+        } else if let Some(below) = line.strip_prefix("@ ") {
             for line in INSTANCE_SPEC.lines().filter(|line| !line.is_empty()) {
                 add(&mut root, &format!("{below}.{line}"));
             }
@@ -376,7 +382,7 @@ fn open_api(text: &str) -> Value {
 fn add(root: &mut Value, line: &str) {
     let mut words = line.split_whitespace();
     let (path, kind) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let choices: Vec<&str> = words.collect();
+    let (defaults, choices): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('='));
     let required = path.ends_with('!');
     let path = path.trim_end_matches('!').replace("[]", ".[]").replace("{}", ".{}");
     let steps: Vec<&str> = path.split('.').collect();
@@ -389,7 +395,7 @@ fn add(root: &mut Value, line: &str) {
             name => &mut at["properties"][name],
         };
     }
-    let schema = match kind {
+    let mut schema = match kind {
         "any" => json!({"x-kubernetes-preserve-unknown-fields": true}),
         "quantity" => json!({"x-kubernetes-int-or-string": true, "pattern": QUANTITY}),
         "map" => json!({"type": "object"}),
@@ -397,6 +403,9 @@ fn add(root: &mut Value, line: &str) {
         "string" if !choices.is_empty() => json!({"type": "string", "enum": choices}),
         other => json!({"type": other}),
     };
+    if let Some(default) = defaults.first() {
+        schema["default"] = default.trim_start_matches('=').into();
+    }
     match *last {
         "[]" => at["items"] = schema,
         "{}" => at["additionalProperties"] = schema,

@@ -1,0 +1,73 @@
+//! The hub beside a real API server: requests and what kube-apiserver 1.35 answered them, replayed.
+//!
+//! `golden/known-differences.txt` lists the steps that are known to differ, each with its reason. A step that differs
+//! and is not listed fails the test, and so does a listed one that no longer differs: the list can only shrink.
+
+#![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
+
+#[path = "golden/compare.rs"]
+mod compare;
+#[path = "golden/replay.rs"]
+mod replay;
+
+use futures::future::join_all;
+use replay::Replay;
+use std::{collections::BTreeMap, path::Path};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
+
+/// Watches a stream for more than a minute.
+const SLOW: &str = "11-watch-bookmarks.json";
+
+fn files() -> Vec<String> {
+    let mut files: Vec<String> = std::fs::read_dir(FOLDER)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".json") && !name.starts_with("00-"))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Step to reason.
+fn known() -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(Path::new(FOLDER).join("known-differences.txt")).unwrap();
+    text.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| {
+            let (step, reason) = line.split_once(": ").unwrap_or_else(|| panic!("no reason is given in {line:?}"));
+            (step.to_owned(), reason.to_owned())
+        })
+        .collect()
+}
+
+async fn check(files: Vec<String>) {
+    let known = known();
+    let runs = join_all(files.iter().map(|file| tokio::spawn(Replay::run(FOLDER, file.clone())))).await;
+    let mut complaints = Vec::new();
+    for (file, run) in files.iter().zip(runs) {
+        let differences = run.unwrap();
+        for (step, told) in &differences {
+            if !known.contains_key(step) {
+                complaints.push(format!("{step} differs\n    {}", told.join("\n    ")));
+            }
+        }
+        for step in known.keys().filter(|step| step.split('#').next() == Some(file.as_str())) {
+            if !differences.contains_key(step) {
+                complaints.push(format!("{step} no longer differs: take it off the list"));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{} steps:\n{}", complaints.len(), complaints.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_hub_answers_as_a_real_server_does() {
+    check(files().into_iter().filter(|file| file != SLOW).collect()).await;
+}
+
+#[tokio::test]
+#[ignore = "takes more than a minute"]
+async fn bookmarks_come_once_a_minute() {
+    check(vec![SLOW.to_owned()]).await;
+}

@@ -1,0 +1,258 @@
+//! Sends the requests of a trace and collects where the answers differ.
+
+use crate::compare::Bindings;
+use hubsim::{Flavour, Hub, Options};
+use reqwest::{Client, Method, Response};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+/// Step to what differs in it.
+pub(crate) type Differences = BTreeMap<String, Vec<String>>;
+
+/// How long a step may take that comes true eventually.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) struct Replay {
+    hub: Hub,
+    client: Client,
+    bindings: Bindings,
+    differences: Differences,
+}
+
+impl Replay {
+    /// A file on a hub of its own, after the set-up.
+    pub(crate) async fn run(folder: &str, file: String) -> Differences {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        // the recorded server had no OpenShift templates
+        let flavour = Flavour { templates: false, ..Flavour::default() };
+        let options = Options { token: Some("admin-token".to_owned()), flavour, ..Options::default() };
+        let hub = Hub::start(options).await.unwrap();
+        // neither did its definitions name columns
+        let definition = "virtualmachines.kubevirt.io";
+        hub.edit("apiextensions.k8s.io", "customresourcedefinitions", "", definition, |definition| {
+            for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+                version.as_object_mut().unwrap().remove("additionalPrinterColumns");
+            }
+        })
+        .unwrap();
+        let ca = reqwest::Certificate::from_pem(hub.ca().as_bytes()).unwrap();
+        let client = Client::builder()
+            .tls_certs_only([ca])
+            .http1_only()
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .unwrap();
+        let mut bindings = Bindings::default();
+        bindings.values.insert("<host>".to_owned(), hub.address().to_string());
+        bindings.values.insert("<token:admin>".to_owned(), "admin-token".to_owned());
+        let base = bindings.clone();
+        let mut replay = Self { hub, client, bindings, differences: Differences::new() };
+        replay.steps(folder, "00-setup.json").await;
+        let tokens: Vec<_> = replay
+            .bindings
+            .values
+            .iter()
+            .filter(|(mark, _)| mark.starts_with("<token:"))
+            .map(|(a, b)| (a.clone(), b.clone()))
+            .collect();
+        replay.bindings = base;
+        replay.bindings.values.extend(tokens);
+        replay.steps(folder, &file).await;
+        replay.differences
+    }
+
+    async fn steps(&mut self, folder: &str, file: &str) {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+        let steps: Vec<Value> = serde_json::from_str(&text).unwrap();
+        for (index, step) in steps.iter().enumerate() {
+            Box::pin(self.step(step, &format!("{file}#{index}"))).await;
+        }
+    }
+
+    async fn step(&mut self, step: &Value, place: &str) {
+        if let Some(action) = step["action"].as_str() {
+            match action {
+                "forget history" => self.hub.forget_history(),
+                "pause controllers" => self.hub.pause_controllers(true),
+                "resume controllers" => self.hub.pause_controllers(false),
+                other => panic!("{place}: nobody knows how to {other}"),
+            }
+            return;
+        }
+        let started = Instant::now();
+        let told = loop {
+            let before = self.bindings.clone();
+            let told = if step["response"]["stream"].is_array() {
+                Box::pin(self.watch(step, place)).await
+            } else {
+                self.plain(step).await
+            };
+            if told.is_empty() || step["eventually"] != true || started.elapsed() > PATIENCE || step["optional"] == true
+            {
+                break told;
+            }
+            self.bindings = before;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        };
+        if !told.is_empty() && step["optional"] != true {
+            let request = &step["request"];
+            let title = format!("{} | {} {}", step["note"], request["method"], request["path"]);
+            self.differences.insert(place.to_owned(), std::iter::once(title).chain(told).collect());
+        }
+    }
+
+    async fn send(&self, request: &Value) -> Result<Response, String> {
+        let request = self.bindings.fill(request);
+        let mut url = format!("{}{}", self.hub.url(), request["path"].as_str().unwrap());
+        if let Some(query) = request["query"].as_object() {
+            let query: Vec<(&str, &str)> =
+                query.iter().map(|(key, value)| (key.as_str(), value.as_str().unwrap())).collect();
+            url = format!("{url}?{}", serde_urlencoded::to_string(query).unwrap());
+        }
+        let method = Method::from_bytes(request["method"].as_str().unwrap().as_bytes()).unwrap();
+        let mut builder = self.client.request(method, url).header("User-Agent", "golden/1");
+        let mut headers = reqwest::header::HeaderMap::new();
+        for (key, value) in request["headers"].as_object().into_iter().flatten() {
+            let name: reqwest::header::HeaderName = key.parse().unwrap();
+            headers.insert(name, value.as_str().unwrap().parse().unwrap());
+        }
+        builder = builder.headers(headers);
+        if let Some(body) = request.get("body") {
+            builder = builder.body(spaced(body));
+        } else if let Some(text) = request["bodyText"].as_str() {
+            builder = builder.body(text.to_owned());
+        }
+        builder.send().await.map_err(|error| format!("no answer: {error:?}"))
+    }
+
+    async fn plain(&mut self, step: &Value) -> Vec<String> {
+        let response = match self.send(&step["request"]).await {
+            Ok(response) => response,
+            Err(why) => return vec![why],
+        };
+        self.answer(&step["response"], response).await
+    }
+
+    async fn answer(&mut self, want: &Value, response: Response) -> Vec<String> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = response.bytes().await.unwrap_or_default();
+        let text = String::from_utf8_lossy(&body);
+        if want["status"] != status {
+            return vec![format!(
+                "status: want {} got {status}: {}",
+                want["status"],
+                text.chars().take(600).collect::<String>()
+            )];
+        }
+        let mut told = Vec::new();
+        for (name, value) in want["headers"].as_object().into_iter().flatten() {
+            let got: Vec<&str> = headers.get_all(name).iter().filter_map(|one| one.to_str().ok()).collect();
+            if value.is_array() {
+                self.bindings.compare(value, &json!(got), name, false, &mut told);
+            } else if !got.first().is_some_and(|got| self.bindings.matches(value.as_str().unwrap(), got)) {
+                told.push(format!("header {name}: want {value} got {got:?}"));
+            }
+        }
+        match want.get("body") {
+            None if body.is_empty() => {}
+            None => told.push(format!("a body is not wanted: {text}")),
+            Some(want_body) => {
+                let got: Value = serde_json::from_slice(&body).unwrap_or_else(|_| text.clone().into());
+                let trimmed = want.get("trimmed").is_some();
+                if !(trimmed && got.is_string()) {
+                    self.bindings.compare(want_body, &got, "", trimmed, &mut told);
+                }
+            }
+        }
+        told
+    }
+
+    async fn watch(&mut self, step: &Value, place: &str) -> Vec<String> {
+        let mut response = match self.send(&step["request"]).await {
+            Ok(response) => response,
+            Err(why) => return vec![why],
+        };
+        let want = &step["response"];
+        if want["status"] != response.status().as_u16() {
+            return self.answer(want, response).await;
+        }
+        let events: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let reader = tokio::spawn({
+            let events = events.clone();
+            async move {
+                let mut rest = Vec::new();
+                while let Ok(Some(chunk)) = response.chunk().await {
+                    rest.extend_from_slice(&chunk);
+                    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+                        let line: Vec<u8> = rest.drain(..=end).collect();
+                        events.lock().unwrap().push(serde_json::from_slice(&line).unwrap());
+                    }
+                }
+                if !rest.is_empty() {
+                    events.lock().unwrap().push(serde_json::from_slice(&rest).unwrap());
+                }
+            }
+        });
+        for (index, inner) in step["during"].as_array().into_iter().flatten().enumerate() {
+            tokio::time::sleep(Duration::from_millis(if index == 0 { 100 } else { 0 })).await;
+            self.step(inner, &format!("{place}.{index}")).await;
+        }
+        let wanted: Vec<Value> =
+            want["stream"].as_array().unwrap().iter().filter(|event| !is_plain_bookmark(event)).cloned().collect();
+        let by_server = want["ended"] == "by the server";
+        let seconds =
+            step["request"]["query"]["timeoutSeconds"].as_str().and_then(|text| text.parse().ok()).unwrap_or(10);
+        let limit = Instant::now() + Duration::from_secs(seconds + 3);
+        let arrived = || events.lock().unwrap().iter().filter(|event| !is_plain_bookmark(event)).count();
+        while Instant::now() < limit && !reader.is_finished() && (by_server || arrived() < wanted.len()) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        if !by_server {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        let mut told = Vec::new();
+        if by_server && !reader.is_finished() {
+            told.push("stream: the server did not end it".to_owned());
+        }
+        reader.abort();
+        let got: Vec<Value> =
+            events.lock().unwrap().iter().filter(|event| !is_plain_bookmark(event)).cloned().collect();
+        self.bindings.compare(&Value::Array(wanted), &Value::Array(got), "stream", false, &mut told);
+        told
+    }
+}
+
+/// Bookmarks may come at any time.
+fn is_plain_bookmark(event: &Value) -> bool {
+    event["type"] == "BOOKMARK" && event["object"]["metadata"].get("annotations").is_none()
+}
+
+/// JSON with a space after every colon and comma: some refusals quote the body.
+fn spaced(value: &Value) -> String {
+    struct Spaced;
+    impl serde_json::ser::Formatter for Spaced {
+        fn begin_array_value<W: ?Sized + std::io::Write>(
+            &mut self,
+            writer: &mut W,
+            first: bool,
+        ) -> std::io::Result<()> {
+            if first { Ok(()) } else { writer.write_all(b", ") }
+        }
+
+        fn begin_object_key<W: ?Sized + std::io::Write>(&mut self, writer: &mut W, first: bool) -> std::io::Result<()> {
+            if first { Ok(()) } else { writer.write_all(b", ") }
+        }
+
+        fn begin_object_value<W: ?Sized + std::io::Write>(&mut self, writer: &mut W) -> std::io::Result<()> {
+            writer.write_all(b": ")
+        }
+    }
+    let mut text = Vec::new();
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut text, Spaced)).unwrap();
+    String::from_utf8(text).unwrap()
+}
