@@ -64,6 +64,11 @@ pub(crate) const INSTANCE: Kind = kind("kubevirt.io", "v1", "VirtualMachineInsta
 pub(crate) const KUBEVIRT: Kind = kind("kubevirt.io", "v1", "KubeVirt", "kubevirts").with_status();
 pub(crate) const MIGRATION: Kind =
     kind("kubevirt.io", "v1", "VirtualMachineInstanceMigration", "virtualmachineinstancemigrations").with_status();
+pub(crate) const NETWORK: Kind = kind("k8s.ovn.org", "v1", "UserDefinedNetwork", "userdefinednetworks").with_status();
+pub(crate) const CLUSTER_NETWORK: Kind =
+    kind("k8s.ovn.org", "v1", "ClusterUserDefinedNetwork", "clusteruserdefinednetworks").of_cluster().with_status();
+pub(crate) const ATTACHMENT: Kind =
+    kind("k8s.cni.cncf.io", "v1", "NetworkAttachmentDefinition", "network-attachment-definitions");
 const SNAPSHOTS: &str = "snapshot.kubevirt.io";
 pub(crate) const SNAPSHOT: Kind =
     kind(SNAPSHOTS, "v1beta1", "VirtualMachineSnapshot", "virtualmachinesnapshots").with_status();
@@ -112,6 +117,9 @@ const ALL: &[Kind] = &[
     SNAPSHOT,
     SNAPSHOT_CONTENT,
     RESTORE,
+    NETWORK,
+    CLUSTER_NETWORK,
+    ATTACHMENT,
     CDI,
     CLUSTER_VERSION,
     SNAPSHOT_CLASS,

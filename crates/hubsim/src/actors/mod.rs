@@ -1,4 +1,5 @@
-//! Actors that play the controllers of a real hub: KubeVirt, CDI and OpenShift's templates.
+//! Actors that play the controllers of a real hub: KubeVirt, CDI, OVN's networks and OpenShift's
+//! templates.
 //!
 //! They speak through a client only, so they run against any API server. Everything they know is on the server: they
 //! can be stopped at any moment and go on from there. [`attach`] gives a [`Hub`] all of it, [`run`] starts the
@@ -16,6 +17,7 @@ mod kind;
 mod machine;
 mod migration;
 mod mirror;
+mod network;
 mod quantity;
 mod queue;
 mod server;
@@ -43,7 +45,7 @@ use crate::Clock;
 use actor::{Actor, listen, look_again_at_all, work};
 use address::Addresses;
 use api::Api;
-use kind::{DATA_SOURCE, INSTANCE, KUBEVIRT, NODE, SNAPSHOT_CONTENT, STORAGE_PROFILE};
+use kind::{ATTACHMENT, DATA_SOURCE, INSTANCE, KUBEVIRT, NAMESPACE, NODE, SNAPSHOT_CONTENT, STORAGE_PROFILE};
 use kube::Client;
 use mirror::Shelf;
 use queue::Queue;
@@ -100,11 +102,12 @@ impl Actors {
 pub fn run(client: Client, options: &Options) -> Actors {
     let api = Api::new(client);
     let addresses = Arc::new(Addresses::default());
-    let mut shelves: HashMap<Kind, Shelf> = [NODE, KUBEVIRT, DATA_SOURCE, STORAGE_PROFILE, SNAPSHOT_CONTENT]
-        .into_iter()
-        .chain(machine::NEEDS)
-        .map(|k| (k, Shelf::new(k)))
-        .collect();
+    let mut shelves: HashMap<Kind, Shelf> =
+        [NODE, KUBEVIRT, DATA_SOURCE, STORAGE_PROFILE, SNAPSHOT_CONTENT, NAMESPACE, ATTACHMENT]
+            .into_iter()
+            .chain(machine::NEEDS)
+            .map(|k| (k, Shelf::new(k)))
+            .collect();
     let mut instances = Shelf::new(INSTANCE);
     let known = addresses.clone();
     instances.listen(Box::new(move |old, new| known.note(old, new)));
@@ -120,6 +123,8 @@ pub fn run(client: Client, options: &Options) -> Actors {
     troupe.join::<snapshot::take::Snapshots>(&mut shelves);
     troupe.join::<snapshot::restore::Restores>(&mut shelves);
     troupe.join::<migration::Migrations>(&mut shelves);
+    troupe.join::<network::Networks>(&mut shelves);
+    troupe.join::<network::ClusterNetworks>(&mut shelves);
     troupe.join::<template::instance::TemplateInstances>(&mut shelves);
 
     let world = Arc::new(World::new(api, options, addresses, shelves));

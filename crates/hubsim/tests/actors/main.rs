@@ -4,6 +4,7 @@
 mod failure;
 mod harness;
 mod hotplug;
+mod network;
 mod power;
 mod restart;
 mod scale;

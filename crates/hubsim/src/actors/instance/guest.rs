@@ -1,5 +1,5 @@
 //! What a guest tells about itself once its agent runs, and how its network looks.
-use crate::actors::{address::Addresses, chance::Chance, json::Look};
+use crate::actors::{chance::Chance, json::Look};
 use serde_json::{Value, json};
 
 struct System {
@@ -142,8 +142,14 @@ fn hardware_address(chance: Chance, vmi: &Value, interface: &str) -> String {
     format!("02:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4])
 }
 
-/// `status.interfaces`. Names inside the guest are known through the agent only.
-pub(crate) fn interfaces(vmi: &Value, vm: Option<&Value>, agent: bool, addresses: &Addresses, chance: Chance) -> Value {
+/// `status.interfaces`. Names inside the guest are known through the agent only; `address` gives an interface one.
+pub(crate) fn interfaces(
+    vmi: &Value,
+    vm: Option<&Value>,
+    agent: bool,
+    chance: Chance,
+    address: impl Fn(&str) -> Option<String>,
+) -> Value {
     let fixed: Value = vmi
         .annotation("network.kubevirt.io/addresses")
         .and_then(|text| serde_json::from_str(text).ok())
@@ -151,7 +157,6 @@ pub(crate) fn interfaces(vmi: &Value, vm: Option<&Value>, agent: bool, addresses
     let inside = system(vmi, vm).interface;
     let all = vmi.list("/spec/domain/devices/interfaces").iter().enumerate().map(|(i, interface)| {
         let name = interface.text("/name").unwrap_or_default();
-        let on_pod_network = vmi.list("/spec/networks").iter().any(|n| n.text("/name") == Some(name) && n.has("/pod"));
         let mac =
             interface.text("/macAddress").map_or_else(|| hardware_address(chance, vmi, name), str::to_ascii_lowercase);
         let mut status = json!({
@@ -167,13 +172,7 @@ pub(crate) fn interfaces(vmi: &Value, vm: Option<&Value>, agent: bool, addresses
             .iter()
             .filter_map(|a| a.as_str().and_then(|a| a.split('/').next()).map(str::to_owned))
             .collect();
-        let reported = if !own.is_empty() {
-            own
-        } else if on_pod_network {
-            vec![addresses.choose(chance, vmi.uid(), name)]
-        } else {
-            Vec::new()
-        };
+        let reported = if own.is_empty() { address(name).into_iter().collect() } else { own };
         if let Some(first) = reported.first() {
             status["ipAddress"] = json!(first);
             status["ipAddresses"] = json!(reported);
@@ -218,13 +217,13 @@ mod tests {
 
     #[test]
     fn a_pod_interface_has_an_address_at_once_and_a_name_with_the_agent() {
-        let addresses = Addresses::default();
-        let before = interfaces(&vmi(), None, false, &addresses, Chance::new(1));
-        assert!(before[0]["ipAddress"].as_str().unwrap().starts_with("10."));
+        let address = |name: &str| (name == "default").then(|| "10.128.0.7".to_owned());
+        let before = interfaces(&vmi(), None, false, Chance::new(1), address);
+        assert_eq!(before[0]["ipAddress"], "10.128.0.7");
         assert!(before[0].get("interfaceName").is_none());
         assert_eq!(before[1]["mac"], "02:00:00:00:00:aa");
         assert!(before[1].get("ipAddress").is_none());
-        let after = interfaces(&vmi(), None, true, &addresses, Chance::new(1));
+        let after = interfaces(&vmi(), None, true, Chance::new(1), address);
         assert_eq!(after[0]["ipAddress"], before[0]["ipAddress"]);
         assert_eq!((&after[0]["interfaceName"], &after[1]["interfaceName"]), (&json!("eth0"), &json!("eth1")));
     }
@@ -233,7 +232,7 @@ mod tests {
     fn an_address_asked_for_is_the_one_reported() {
         let mut fixed = vmi();
         fixed["metadata"]["annotations"]["network.kubevirt.io/addresses"] = json!(r#"{"lan":["10.9.0.5/24"]}"#);
-        let all = interfaces(&fixed, None, false, &Addresses::default(), Chance::new(1));
+        let all = interfaces(&fixed, None, false, Chance::new(1), |_| None);
         assert_eq!(all[1]["ipAddress"], "10.9.0.5");
     }
 }

@@ -5,6 +5,7 @@ mod volumes;
 
 use super::{
     actor::{Actor, Again},
+    address::Range,
     api::Result,
     condition::{self, Say},
     failure::{FAIL_ANNOTATION, Failure},
@@ -12,11 +13,11 @@ use super::{
     kind::{CLAIM, DATA_VOLUME, INSTANCE, KUBEVIRT, Kind, MACHINE, NODE},
     machine::{INSTANCE_FINALIZER, MACHINE_FINALIZER, strategy},
     mirror::Key,
-    quantity,
+    network, quantity,
     world::World,
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 pub(crate) struct Instances;
 
@@ -214,6 +215,33 @@ impl Visit<'_> {
         self.enter("Running", self.with_status(self.started())).await
     }
 
+    fn interfaces(&self, agent: bool) -> Value {
+        guest::interfaces(self.vmi, self.vm, agent, self.world.chance, |name| self.address(name))
+    }
+
+    /// The address of an interface: the one it has, else a free one of its network, if that hands any out.
+    fn address(&self, interface: &str) -> Option<String> {
+        let (vmi, world) = (self.vmi, self.world);
+        let named = |i: &&Value| i.text("/name") == Some(interface);
+        let has = vmi.list("/status/interfaces").iter().find(named).and_then(|i| i.text("/ipAddress"));
+        if let Some(has) = has {
+            return Some(has.to_owned());
+        }
+        let mut taken = HashSet::new();
+        let range = match network::subnet_of(world, vmi, interface) {
+            Some((name, subnet)) => {
+                for other in world.all(INSTANCE).iter().filter(|i| i.namespace() == vmi.namespace()) {
+                    let all = other.list("/status/interfaces").iter();
+                    taken.extend(all.filter_map(|n| n.text("/ipAddress").map(str::to_owned)));
+                }
+                Range::of(&name, &subnet)?
+            }
+            None if vmi.list("/spec/networks").iter().any(|n| named(&n) && n.has("/pod")) => Range::pods(),
+            None => return None,
+        };
+        Some(world.addresses.choose(&range, &taken, world.chance, vmi.uid(), interface))
+    }
+
     /// The status of a guest that just began to run.
     fn started(&self) -> Value {
         let (world, vmi, now) = (self.world, self.vmi, self.world.now());
@@ -240,7 +268,7 @@ impl Visit<'_> {
             let say = Say { reason: "PausedByUser", message: "VMI was paused by user", ..condition::yes("Paused") };
             condition::set(&mut status, say, now);
         }
-        status["interfaces"] = guest::interfaces(vmi, self.vm, false, &world.addresses, world.chance);
+        status["interfaces"] = self.interfaces(false);
         status["volumeStatus"] = volumes::status(vmi, |name| self.claim(name));
         status["migrationMethod"] = json!(method);
         status["migrationTransport"] = json!("Unix");
@@ -296,8 +324,7 @@ impl Visit<'_> {
                 None => {
                     condition::set(&mut status, condition::yes("AgentConnected"), self.world.now());
                     status["guestOSInfo"] = guest::os_info(self.vmi, self.vm);
-                    status["interfaces"] =
-                        guest::interfaces(self.vmi, self.vm, true, &self.world.addresses, self.world.chance);
+                    status["interfaces"] = self.interfaces(true);
                 }
             }
         } else if condition::is(self.vmi, "AgentConnected", "True") && !without {

@@ -233,12 +233,12 @@ impl Visit<'_> {
         let config = self.config();
         let instance = build::instance(self.vm, expanded, &config, self.world.chance);
         match self.world.create(INSTANCE, &instance).await {
-            Ok(_) => {
+            Ok(made) => {
                 let message = format!(
                     "Started the virtual machine by creating the new virtual machine instance {}",
                     self.vm.name()
                 );
-                self.world.event(self.vm, "Normal", "SuccessfulCreate", &message, "").await;
+                self.world.event(self.vm, "Normal", "SuccessfulCreate", &message, made.uid()).await;
                 Ok(true)
             }
             Err(e) if is_conflict(&e) => Ok(true),
