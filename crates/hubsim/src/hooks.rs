@@ -45,6 +45,15 @@ impl View<'_> {
     }
 }
 
+/// One field and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// Such as `FieldValueInvalid` or `FieldValueRequired`.
+    pub reason: &'static str,
+    pub message: String,
+    pub field: String,
+}
+
 /// Why a change is refused.
 #[derive(Debug, Clone)]
 pub struct Denial {
@@ -53,14 +62,13 @@ pub struct Denial {
     pub code: u16,
     pub reason: &'static str,
     pub message: String,
-    /// Fields and what is wrong with each.
-    pub causes: Vec<(String, String)>,
+    pub causes: Vec<Cause>,
 }
 
 impl Denial {
     /// The answer KubeVirt's webhooks give: 422 with the fields that are wrong.
-    pub fn invalid(webhook: &str, causes: Vec<(String, String)>) -> Self {
-        let message = causes.iter().map(|(_, message)| message.as_str()).collect::<Vec<_>>().join(", ");
+    pub fn invalid(webhook: &str, causes: Vec<Cause>) -> Self {
+        let message = causes.iter().map(|cause| cause.message.as_str()).collect::<Vec<_>>().join(", ");
         Self { webhook: webhook.to_owned(), code: 422, reason: "Invalid", message, causes }
     }
 

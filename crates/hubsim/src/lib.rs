@@ -31,7 +31,7 @@ mod validate;
 pub use clock::Clock;
 pub use faults::{Fault, Faults};
 pub use flavour::{Flavour, Part};
-pub use hooks::{Denial, Operation, Review, View, VirtualApi, Webhook};
+pub use hooks::{Cause, Denial, Operation, Review, View, VirtualApi, Webhook};
 pub use hub::{Hub, Options};
 
 fn new_uid() -> String {

@@ -37,8 +37,7 @@ pub use server::{attach, guest_power_off};
 pub use template::{TemplateError, process as process_template};
 pub use virt_api::{Answer, Refusal, VirtApi};
 pub use webhook::{
-    Admission, Cause, Objects, check_data_volume, check_data_volume_update, check_machine, check_machine_update,
-    fill_machine,
+    Admission, Objects, check_data_volume, check_data_volume_update, check_machine, check_machine_update, fill_machine,
 };
 
 use crate::Clock;

@@ -535,7 +535,7 @@ pub(super) fn denied(denial: Denial) -> Refusal {
     let causes: Vec<Value> = denial
         .causes
         .iter()
-        .map(|(field, message)| json!({"reason": "FieldValueInvalid", "message": message, "field": field}))
+        .map(|cause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field}))
         .collect();
     refusal.with_details(json!({"causes": causes}))
 }

@@ -35,6 +35,18 @@ async fn a_hundred_machines_run_each_with_its_own_address() {
     assert_eq!(addresses(&world).await.len(), 100);
 }
 
+#[tokio::test]
+async fn a_hub_where_nothing_happens_is_left_alone() {
+    let world = World::start().await;
+    start(&world, 5).await;
+    // agents connect, and the last machine hears of it
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let version = async || world.get("/api/v1/namespaces").await.json()["metadata"]["resourceVersion"].clone();
+    let before = version().await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(version().await, before, "somebody wrote something");
+}
+
 /// For measuring: `cargo test --release -p hubsim --test actors -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "takes minutes"]

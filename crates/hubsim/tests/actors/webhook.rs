@@ -20,7 +20,12 @@ async fn a_refusal_names_the_webhook_and_every_cause() {
     let fields: Vec<&str> =
         body["details"]["causes"].as_array().unwrap().iter().filter_map(|c| c["field"].as_str()).collect();
     assert_eq!(fields, [format!("{disk}.name").as_str(), &format!("{disk}.disk.bus"), "spec.runStrategy"]);
+    assert_eq!(body["details"]["causes"][0]["reason"], "FieldValueInvalid");
     assert_eq!(world.get(&vm_path("box")).await.code, 404);
+    let unused = json!([{"metadata": {"name": "x"}, "spec": {"storage": {}, "source": {"blank": {}}}}]);
+    let mut bad = diskless("box", "Halted");
+    bad["spec"]["dataVolumeTemplates"] = unused;
+    assert_eq!(world.post(&vms(), bad).await.json()["details"]["causes"][0]["reason"], "FieldValueRequired");
 }
 
 #[tokio::test]

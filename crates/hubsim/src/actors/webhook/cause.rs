@@ -1,11 +1,6 @@
 //! What a webhook finds wrong, field by field.
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cause {
-    pub reason: &'static str,
-    pub message: String,
-    pub field: String,
-}
+pub(crate) use crate::hooks::Cause;
 
 /// Collects causes.
 #[derive(Default)]

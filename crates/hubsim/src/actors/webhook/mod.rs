@@ -9,7 +9,7 @@ mod networks;
 mod snapshot;
 mod volumes;
 
-pub use cause::Cause;
+pub(crate) use cause::Cause;
 pub use data_volume::{check_data_volume, check_data_volume_update};
 pub use defaults::fill_machine;
 pub use machine::{check_machine, check_machine_update};
@@ -58,9 +58,20 @@ fn denied(webhook: &str, causes: Vec<Cause>) -> Result<(), Denial> {
         return Ok(());
     }
     let message = cause::message(&causes);
-    let mut denial = Denial::invalid(webhook, causes.into_iter().map(|c| (c.field, c.message)).collect());
+    let mut denial = Denial::invalid(webhook, causes);
     denial.message = message;
     Err(denial)
+}
+
+/// What is wrong with the request and not with a field of it.
+fn bad_request(webhook: &str, message: &str) -> Denial {
+    Denial {
+        webhook: webhook.to_owned(),
+        code: 400,
+        reason: "BadRequest",
+        message: message.to_owned(),
+        causes: Vec::new(),
+    }
 }
 
 struct Around<'a>(&'a Review<'a>);
@@ -117,7 +128,10 @@ impl Webhook for Admission {
                 Ok(Vec::new())
             }
             ("snapshot.kubevirt.io", "virtualmachinesnapshots", None) => {
-                denied(SNAPSHOTS, snapshot::check_snapshot(old, review.new, review.namespace, &Around(review)))?;
+                if operation == Operation::Create && !snapshot::enabled(&Around(review)) {
+                    return Err(bad_request(SNAPSHOTS, "snapshot feature gate not enabled"));
+                }
+                denied(SNAPSHOTS, snapshot::check_snapshot(old, review.new))?;
                 Ok(Vec::new())
             }
             ("snapshot.kubevirt.io", "virtualmachinerestores", None) => {
