@@ -18,6 +18,7 @@ pub(crate) struct Status {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Details {
+    name: String,
     causes: Vec<RawCause>,
     #[serde(rename = "retryAfterSeconds")]
     retry_after_seconds: u64,
@@ -43,7 +44,7 @@ pub(crate) fn refused(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> E
             // virt-api says so in plain text, and so do load balancers
             401 => Error::Credentials(text),
             403 => Error::Forbidden(text),
-            404 => Error::NotFound(text),
+            404 => Error::NotServed(text),
             429 => throttled(wait),
             500..=599 => Error::Server { status: code, message: text },
             _ => Error::Odd(format!("{code} {text}")),
@@ -67,6 +68,7 @@ pub(crate) fn classify(code: u16, wait: Option<u64>, status: Status) -> Error {
             Error::BeingDeleted(message)
         }
         403 => Error::Forbidden(message),
+        404 if status.details.name.is_empty() => Error::NotServed(message),
         404 => Error::NotFound(message),
         409 if status.reason == "AlreadyExists" && message.starts_with("object is being deleted") => {
             Error::BeingDeleted(message)
@@ -226,7 +228,7 @@ mod tests {
             ),
             (403, "Forbidden", rbac, "forbidden"),
             (403, "Forbidden", going, "being-deleted"),
-            (404, "NotFound", "virtualmachines.kubevirt.io \"x\" not found", "not-found"),
+            (404, "NotFound", "the server could not find the requested resource", "not-served"),
             (409, "AlreadyExists", "virtualmachines.kubevirt.io \"x\" already exists", "exists"),
             (
                 409,
@@ -249,13 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn only_an_api_servers_word_about_a_name_means_that_it_is_not_there() {
+        let text = "virtualmachines.kubevirt.io \"x\" not found";
+        let details = json!({"name": "x", "group": "kubevirt.io", "kind": "virtualmachines"});
+        assert_eq!(answer(404, "NotFound", text, details).key(), "not-found");
+        assert_eq!(answer(404, "NotFound", text, json!({})).key(), "not-served");
+        let html = refused(StatusCode::NOT_FOUND, &HeaderMap::new(), b"<html>not here</html>");
+        assert_eq!(html.key(), "not-served");
+    }
+
+    #[test]
     fn plain_text_answers_and_retry_after_are_understood() {
         let mut headers = HeaderMap::new();
         headers.insert(RETRY_AFTER, "7".parse().expect("a header"));
         let plain = |code, body: &str| refused(StatusCode::from_u16(code).expect("code"), &headers, body.as_bytes());
         assert_eq!(plain(429, "busy"), Error::Throttled { retry_after: Duration::from_secs(7) });
         assert_eq!(plain(503, "service unavailable\n").key(), "server");
-        assert_eq!(plain(404, "404 page not found\n"), Error::NotFound("404 page not found".into()));
+        assert_eq!(plain(404, "404 page not found\n"), Error::NotServed("404 page not found".into()));
         assert_eq!(plain(302, "<html>login</html>").key(), "odd");
         let vmi = "Operation cannot be fulfilled on virtualmachineinstance.kubevirt.io \"n\": VMI is not running";
         assert!(plain(500, vmi).to_string().contains("VMI is not running"));

@@ -64,7 +64,12 @@ const PAGE: u32 = 500;
 
 impl Client {
     pub async fn get(&self, resource: &Resource, key: &Key) -> Result<Value> {
-        self.call(Call::get(path(resource, key)?)).await?.json()
+        let object = self.call(Call::get(path(resource, key)?)).await?.json()?;
+        // what is something else must not look like a change, let alone like a deletion
+        match read::meta(&object) {
+            Some(meta) if meta.key.name == key.name && !meta.uid.is_empty() => Ok(object),
+            _ => Err(Error::Odd(format!("asked for {} {key}, something else came", resource.kind))),
+        }
     }
 
     /// All of a kind, in one namespace or everywhere, each made small as it comes: whole objects are never kept.
@@ -104,8 +109,9 @@ impl Client {
                 call = call.with("continue", next);
             }
             let page = self.call(call).await?.json()?;
-            let Some(items) = page["items"].as_array() else {
-                return Err(Error::Odd(format!("a list of {} without items", resource.name())));
+            let is_list = page["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+            let Some(items) = page["items"].as_array().filter(|_| is_list) else {
+                return Err(Error::Odd(format!("asked for a list of {}, something else came", resource.name())));
             };
             all.extend(items.iter().filter_map(project));
             next = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
@@ -154,16 +160,10 @@ impl Client {
         let there = match self.get(resource, &key).await {
             Ok(object) => object,
             Err(Error::NotFound(_)) => return Err(refused),
+            // the account may make them and not read them: then the first answer is all there is
+            Err(Error::Forbidden(_)) => return Err(refused),
             // not knowing is not a no
-            Err(
-                e @ (Error::Unreachable { .. }
-                | Error::Certificate { .. }
-                | Error::Server { .. }
-                | Error::Throttled { .. }),
-            ) => {
-                return Err(e);
-            }
-            Err(_) => return Err(refused),
+            Err(e) => return Err(e),
         };
         let Some(meta) = read::meta(&there) else { return Err(refused) };
         if there["metadata"]["labels"][owner.label] != owner.value.as_str() {

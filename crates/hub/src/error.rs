@@ -6,22 +6,19 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// No answer came.
-    Unreachable {
-        why: Reach,
-        detail: String,
-    },
+    Unreachable { why: Reach, detail: String },
     /// The server's certificate was not accepted, or ours was not.
-    Certificate {
-        why: Trust,
-        detail: String,
-    },
+    Certificate { why: Trust, detail: String },
     /// 401: the hub does not know us (any more).
     Credentials(String),
     /// 403: the hub knows us and says no.
     Forbidden(String),
     /// 403 of a ResourceQuota, with its text.
     OverQuota(String),
+    /// 404 of an API server about a named object.
     NotFound(String),
+    /// Any other 404: a kind that isn't served, or something else than an API server. It says nothing about an object.
+    NotServed(String),
     /// A create met an object of that name.
     Exists(String),
     /// Somebody changed it in between.
@@ -35,21 +32,13 @@ pub enum Error {
     /// An object that is not ours has the name.
     NameTaken(String),
     /// 400 or 422: a webhook or the schema refused what we sent.
-    Denied {
-        message: String,
-        causes: Vec<Cause>,
-    },
+    Denied { message: String, causes: Vec<Cause> },
     /// 429.
-    Throttled {
-        retry_after: Duration,
-    },
+    Throttled { retry_after: Duration },
     /// 410: a resourceVersion or list token is too old. List again.
     Expired(String),
     /// 5xx.
-    Server {
-        status: u16,
-        message: String,
-    },
+    Server { status: u16, message: String },
     /// An answer that is no answer of an API server.
     Odd(String),
 }
@@ -111,7 +100,7 @@ impl Error {
             Error::OverQuota(_) => after(10),
             Error::BeingDeleted(_) | Error::NotNow(_) => after(2),
             Error::Throttled { retry_after } => Verdict::Retry { after: Some(*retry_after) },
-            Error::Odd(_) => after(30),
+            Error::Odd(_) | Error::NotServed(_) => after(30),
             // a create that met something adopts it or says NameTaken; a bare one may try again once it is looked at
             Error::Exists(_) => Verdict::Retry { after: None },
             Error::NotFound(_) | Error::NotOurs(_) | Error::NameTaken(_) | Error::Denied { .. } => Verdict::Fail,
@@ -132,6 +121,7 @@ impl Error {
             Error::Forbidden(_) => "forbidden",
             Error::OverQuota(_) => "over-quota",
             Error::NotFound(_) => "not-found",
+            Error::NotServed(_) => "not-served",
             Error::Exists(_) => "exists",
             Error::Conflict(_) => "conflict",
             Error::NotNow(_) => "not-now",
@@ -171,6 +161,7 @@ impl Error {
             Error::Forbidden(m) => format!("The hub's account lacks a right: {m}."),
             Error::OverQuota(m) => format!("The namespace's quota on the hub is full: {m}."),
             Error::NotFound(m) => format!("The hub has no such object: {m}."),
+            Error::NotServed(m) => format!("The hub does not know this kind of object: {m}."),
             Error::Exists(m) => format!("The hub has an object of that name: {m}."),
             Error::Conflict(m) => format!("The object changed on the hub in between: {m}."),
             Error::NotNow(m) => format!("The VM's state on the hub does not allow it: {m}."),
@@ -221,6 +212,9 @@ impl Error {
             }
             Error::OverQuota(_) => "Delete something in the VDC, or raise its limits.",
             Error::NotFound(_) => "Check on the hub whether it was deleted there.",
+            Error::NotServed(_) => {
+                "Check that KubeVirt and CDI are installed on it, and that the address is the API server's."
+            }
             Error::Exists(_) | Error::NameTaken(_) => {
                 "Look at the object on the hub; rename or remove it, or adopt it."
             }
