@@ -2,6 +2,7 @@
 mod catalog;
 mod json;
 mod meta;
+mod observed;
 pub mod quantity;
 #[cfg(test)]
 mod tests;
@@ -12,7 +13,5 @@ pub use catalog::{
     image, instance_type, is_vm_template, storage_class, template, template_instance,
 };
 pub use meta::{Ids, Meta, ObservedNamespace, meta, namespace};
-pub use vm::{
-    AskedDisk, AskedNic, AskedSize, InstancePart, Notes, ObservedVm, SeenNic, VmPart, VmState, VolumePart, instance,
-    observe, vm, volume,
-};
+pub use observed::{ObservedVm, VmState, observe};
+pub use vm::{AskedDisk, AskedNic, AskedSize, InstancePart, Notes, SeenNic, VmPart, VolumePart, instance, vm, volume};

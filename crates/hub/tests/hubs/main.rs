@@ -4,5 +4,6 @@ mod calls;
 mod checks;
 mod faults;
 mod machines;
+mod strangers;
 mod watches;
 mod world;
