@@ -69,6 +69,7 @@ impl Hub {
             None => Identity::make(options.token, address.ip(), now)?,
             Some(folder) => {
                 std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+                state.lock(folder)?;
                 state.load(&folder.join("journal.jsonl"))?;
                 Identity::load_or_make(folder, options.token, address.ip(), now)?
             }
@@ -110,9 +111,21 @@ impl Hub {
         &self.api.identity.ca
     }
 
+    /// A token of a service account, good for a year. None: there is no such account.
+    pub fn account_token(&self, namespace: &str, name: &str) -> Option<String> {
+        let account = self.object("", "serviceaccounts", namespace, name)?;
+        let now = self.api.clock.now().unix_timestamp();
+        Some(self.api.identity.sign(namespace, name, meta::uid(&account), now, Some(now + 365 * 24 * 3600)))
+    }
+
+    /// A kubeconfig with another token than the administrator's.
+    pub fn kubeconfig_for(&self, token: &str) -> String {
+        self.api.identity.kubeconfig(&self.name, &self.address.to_string(), token)
+    }
+
     /// A kubeconfig of the administrator, with certificate and token in it.
     pub fn kubeconfig(&self) -> String {
-        self.api.identity.kubeconfig(&self.name, &self.address.to_string(), self.token())
+        self.kubeconfig_for(self.token())
     }
 
     /// Settings for a client of the administrator that goes through the network and tries nothing twice.
@@ -222,6 +235,7 @@ impl Hub {
             let _ = door.await;
         }
         tasks.for_each(|task| task.abort());
+        self.api.stop();
     }
 }
 
@@ -229,6 +243,7 @@ impl Drop for Hub {
     fn drop(&mut self) {
         let _ = self.stop.send(true);
         self.tasks.iter().for_each(JoinHandle::abort);
+        self.api.stop();
     }
 }
 

@@ -3,14 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
 
 use futures::{AsyncBufReadExt, TryStreamExt};
-use hubsim::{Fault, Flavour, Hub, Options};
+use hubsim::{Cause, Denial, Fault, Flavour, Hub, Operation, Options, Review, Webhook};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
     core::{ApiResource, GroupVersionKind},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 async fn hub() -> (Hub, Client) {
@@ -246,6 +246,148 @@ async fn edits_behind_the_back_are_seen_by_watchers() {
     let events = vms(&client, "a").watch(&WatchParams::default().timeout(1).disable_bookmarks(), &from).await.unwrap();
     let events: Vec<WatchEvent<DynamicObject>> = events.try_collect().await.unwrap();
     assert!(matches!(&events[..], [WatchEvent::Modified(_), WatchEvent::Deleted(_)]), "{events:?}");
+}
+
+#[tokio::test]
+async fn forgotten_history_is_410_for_watches_and_pages_from_outside() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let api = vms(&client, "a");
+    for name in ["vm-1", "vm-2"] {
+        api.create(&PostParams::default(), &vm(name)).await.unwrap();
+    }
+    let page = api.list(&ListParams::default().limit(1)).await.unwrap();
+    let (from, token) = (page.metadata.resource_version.unwrap(), page.metadata.continue_.unwrap());
+    api.create(&PostParams::default(), &vm("vm-3")).await.unwrap();
+    hub.faults().set(Fault::Expired, true);
+    let next = ListParams::default().limit(1).continue_token(&token);
+    assert_eq!(code(api.list(&next).await.unwrap_err()), 410);
+    let events = api.watch(&WatchParams::default().timeout(1), &from).await.unwrap();
+    let events: Vec<WatchEvent<DynamicObject>> = events.try_collect().await.unwrap();
+    assert!(matches!(&events[..], [WatchEvent::Error(status)] if status.code == 410), "{events:?}");
+    hub.faults().clear();
+    assert_eq!(api.list(&next).await.unwrap().items[0].metadata.name.as_deref(), Some("vm-2"));
+}
+
+struct Gate;
+
+impl Webhook for Gate {
+    fn mutate(&self, review: &Review<'_>) -> Result<Option<Value>, Denial> {
+        let mut object = review.new.clone();
+        if review.resource == "virtualmachines" && review.operation == Operation::Create {
+            object["metadata"]["annotations"] = json!({"seen-by": "gate"});
+        }
+        Ok(Some(object))
+    }
+
+    fn validate(&self, review: &Review<'_>) -> Result<Vec<String>, Denial> {
+        let full = review.objects.list("kubevirt.io", "virtualmachines", Some(review.namespace)).len() >= 2;
+        if review.resource == "virtualmachines" && review.operation == Operation::Create && full {
+            let message = "spec: two are enough".to_owned();
+            let cause = Cause { reason: "FieldValueInvalid", message, field: "spec".to_owned() };
+            return Err(Denial::invalid("gate.example.io", vec![cause]));
+        }
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn webhooks_change_and_refuse_what_is_created() {
+    let (hub, client) = hub().await;
+    hub.add_webhook(std::sync::Arc::new(Gate));
+    namespace(&client, "a").await;
+    let api = vms(&client, "a");
+    let created = api.create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    assert_eq!(created.metadata.annotations.unwrap()["seen-by"], "gate");
+    api.create(&PostParams::default(), &vm("vm-2")).await.unwrap();
+    let kube::Error::Api(status) = api.create(&PostParams::default(), &vm("vm-3")).await.unwrap_err() else { panic!() };
+    assert_eq!(status.message, "admission webhook \"gate.example.io\" denied the request: spec: two are enough");
+    // the schema speaks before the webhook's refusal
+    let mut bad = vm("vm-3");
+    bad.data["spec"]["runStrategy"] = json!(5);
+    let kube::Error::Api(status) = api.create(&PostParams::default(), &bad).await.unwrap_err() else { panic!() };
+    assert!(status.message.contains("must be of type string"), "{}", status.message);
+}
+
+#[tokio::test]
+async fn a_service_account_may_do_what_its_role_says_and_no_more() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    eventually(|| hub.object("", "serviceaccounts", "a", "default").is_some()).await;
+    let apply = |path: &str, body: Value| {
+        let request = http::Request::post(path).body(serde_json::to_vec(&body).unwrap()).unwrap();
+        client.request::<Value>(request)
+    };
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/a";
+    let rules = json!([{"apiGroups": ["kubevirt.io"], "resources": ["virtualmachines"], "verbs": ["list"]}]);
+    apply(&format!("{rbac}/roles"), json!({"metadata": {"name": "r"}, "rules": rules})).await.unwrap();
+    let binding = json!({"metadata": {"name": "r"}, "roleRef": {"kind": "Role", "name": "r"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "a"}]});
+    apply(&format!("{rbac}/rolebindings"), binding).await.unwrap();
+    let token = hub.account_token("a", "default").unwrap();
+    let mut config = hub.client_config().await.unwrap();
+    config.auth_info.token = Some(token.into());
+    let limited = Client::try_from(config).unwrap();
+    assert!(vms(&limited, "a").list(&ListParams::default()).await.is_ok());
+    assert_eq!(code(vms(&limited, "a").get("vm-1").await.unwrap_err()), 403);
+    assert_eq!(code(vms(&limited, "default").list(&ListParams::default()).await.unwrap_err()), 403);
+}
+
+#[tokio::test]
+async fn two_hubs_cannot_share_a_folder() {
+    let folder = std::env::temp_dir().join(format!("hubsim-shared-{}", std::process::id()));
+    let options = Options { data_dir: Some(folder.clone()), ..Options::default() };
+    let first = Hub::start(options.clone()).await.unwrap();
+    let told = Hub::start(options.clone()).await.unwrap_err().to_string();
+    assert!(told.contains("in use by another hub"), "{told}");
+    // whoever keeps a client of a stopped hub can no longer change anything
+    let inside = first.inside();
+    first.stop().await;
+    let second = Hub::start(options).await.unwrap();
+    assert_eq!(code(vms(&inside, "default").create(&PostParams::default(), &vm("vm-1")).await.unwrap_err()), 503);
+    assert!(second.object("kubevirt.io", "virtualmachines", "default", "vm-1").is_none());
+    drop(second);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test]
+#[ignore = "a measurement: cargo test --release -- --ignored ten_thousand"]
+async fn ten_thousand_machines_are_made_listed_changed_and_watched() {
+    let folder = std::env::temp_dir().join(format!("hubsim-many-{}", std::process::id()));
+    let (hub, client) = start(Options { data_dir: Some(folder.clone()), ..Options::default() }).await;
+    namespace(&client, "a").await;
+    let api = vms(&client, "a");
+    let mut clock = std::time::Instant::now();
+    let mut lap = |what: &str| {
+        println!("{what}: {:?}", clock.elapsed());
+        clock = std::time::Instant::now();
+    };
+    let from = api.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+    let inside = vms(&hub.inside(), "a");
+    for number in 0..10_000 {
+        inside.create(&PostParams::default(), &vm(&format!("vm-{number}"))).await.unwrap();
+    }
+    lap("10,000 created from inside");
+    for number in 0..1000 {
+        api.create(&PostParams::default(), &vm(&format!("net-{number}"))).await.unwrap();
+    }
+    lap("1,000 created through the network");
+    assert_eq!(api.list(&ListParams::default()).await.unwrap().items.len(), 11_000);
+    lap("all listed");
+    for number in 0..1000 {
+        let on = json!({"spec": {"runStrategy": "Always"}});
+        api.patch(&format!("vm-{number}"), &PatchParams::default(), &Patch::Merge(&on)).await.unwrap();
+    }
+    lap("1,000 patched");
+    let old = api.watch(&WatchParams::default().timeout(1), &from).await.unwrap();
+    let old: Vec<WatchEvent<DynamicObject>> = old.try_collect().await.unwrap();
+    assert!(matches!(old.last(), Some(WatchEvent::Error(status)) if status.code == 410), "the history is bounded");
+    lap("a watch from too far back");
+    drop(hub);
+    let (_hub, client) = start(Options { data_dir: Some(folder.clone()), ..Options::default() }).await;
+    lap("restarted");
+    assert_eq!(vms(&client, "a").list(&ListParams::default()).await.unwrap().items.len(), 11_000);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 async fn eventually(done: impl Fn() -> bool) {

@@ -4,6 +4,7 @@ mod apply;
 pub(crate) mod decode;
 mod delete;
 mod discovery;
+mod openapi;
 mod patch;
 mod path;
 mod query;
@@ -32,7 +33,10 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header
 use path::{ResourcePath, Target};
 use query::Query;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, atomic::AtomicBool};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Everything a request may need.
 #[derive(Debug)]
@@ -45,6 +49,7 @@ pub(crate) struct Api {
     pub hooks: RwLock<Hooks>,
     pub address: std::sync::OnceLock<String>,
     pub controllers_paused: AtomicBool,
+    stopped: AtomicBool,
 }
 
 /// Which way a request came.
@@ -81,6 +86,7 @@ impl Api {
             hooks: RwLock::default(),
             address: std::sync::OnceLock::new(),
             controllers_paused: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
         }
     }
 
@@ -88,11 +94,20 @@ impl Api {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Answers nothing and writes nothing from now on, whoever still holds a client.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.state().close();
+    }
+
     pub(crate) fn hooks(&self) -> Hooks {
         self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) async fn answer(self: &Arc<Self>, request: Request<Body>, door: Door) -> Response<Body> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Refusal::new(503, "ServiceUnavailable", "the hub has been stopped").response();
+        }
         let head = request.method() == Method::HEAD;
         let mut response = match self.route(request, door).await {
             Ok(response) => response,
@@ -232,13 +247,11 @@ impl Api {
                 headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
                 Ok(response)
             }
-            // kubectl asks for schemas and is content with none
-            "/openapi/v3" => Ok(json_response(200, &serde_json::json!({"paths": {}}))),
-            "/openapi/v2" => Ok(json_response(
-                200,
-                &serde_json::json!({"swagger": "2.0", "info": {"title": "Kubernetes", "version": self.flavour.kubernetes}, "paths": {}, "definitions": {}}),
-            )),
-            _ => Err(Refusal::page_not_found()),
+            "/openapi/v3" => Ok(self.openapi_index()),
+            other => match other.strip_prefix("/openapi/v3/") {
+                Some(name) => self.openapi_document(name),
+                None => Err(Refusal::page_not_found()),
+            },
         }
     }
 

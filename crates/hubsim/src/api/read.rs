@@ -16,6 +16,7 @@ use base64::{
     engine::{GeneralPurpose, GeneralPurposeConfig, general_purpose::NO_PAD},
 };
 use http::{Response, header};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -57,6 +58,37 @@ pub(super) fn in_version(kind: &Kind, version: &str, object: &Value) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = kind.group_version(version).into();
     object
+}
+
+/// An object of a list or watch, written without being copied first.
+pub(super) struct Shown<'a> {
+    pub object: &'a Value,
+    /// None: built-in kinds leave the type out in lists.
+    pub api_version: Option<&'a str>,
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let Some(fields) = self.object.as_object() else { return self.object.serialize(serializer) };
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in fields {
+            match (name.as_str(), self.api_version) {
+                ("apiVersion" | "kind", None) => {}
+                ("apiVersion", Some(version)) => map.serialize_entry(name, version)?,
+                _ => map.serialize_entry(name, value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct List<'a> {
+    kind: String,
+    api_version: &'a str,
+    metadata: Value,
+    items: Vec<Shown<'a>>,
 }
 
 impl Api {
@@ -118,22 +150,31 @@ impl Api {
             table::check_include(include)?;
             return Ok(json_response(200, &table::table(kind, &found.objects, metadata, include, self.clock.now())));
         }
-        let (list_kind, api_version) = if form == Form::Metadata {
-            ("PartialObjectMetadata".to_owned(), "meta.k8s.io/v1".to_owned())
-        } else {
-            (kind.kind.clone(), kind.group_version(&call.path.version))
+        if form == Form::Metadata {
+            let items: Vec<Value> = found.objects.iter().map(|object| table::metadata_only(object)).collect();
+            return Ok(json_response(
+                200,
+                &json!({
+                    "kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": metadata,
+                    "items": items,
+                }),
+            ));
+        }
+        let api_version = kind.group_version(&call.path.version);
+        let shown = |object| Shown { object, api_version: kind.custom.then_some(api_version.as_str()) };
+        let list = List {
+            kind: format!("{}List", kind.kind),
+            api_version: &api_version,
+            metadata,
+            items: found.objects.iter().map(|object| shown(&**object)).collect(),
         };
-        let items: Vec<Value> = found
-            .objects
-            .iter()
-            .map(|object| match form {
-                Form::Metadata => table::metadata_only(object),
-                _ if kind.custom => in_version(kind, &call.path.version, object),
-                _ => without_type(object),
-            })
-            .collect();
-        let body = json!({"kind": format!("{list_kind}List"), "apiVersion": api_version, "metadata": metadata, "items": items});
-        Ok(if form == Form::Yaml { yaml(&body) } else { json_response(200, &body) })
+        let text = serde_json::to_string(&list).map_err(|error| Refusal::internal(error.to_string()))?;
+        if form == Form::Yaml {
+            return Ok(yaml(&serde_json::from_str(&text).unwrap_or_default()));
+        }
+        let mut response = json_response(200, &Value::Null);
+        *response.body_mut() = Body::from(text);
+        Ok(response)
     }
 
     fn page_of(&self, id: KindId, kind: &Kind, call: &Call, selector: &Selector, page: &Page) -> Result<Found> {
@@ -301,15 +342,6 @@ pub(super) fn list_options(call: &Call) -> Result<()> {
 
 pub(super) fn selector(kind: &Kind, call: &Call) -> Result<Selector> {
     Selector::read(kind, call.query.text("labelSelector"), call.query.text("fieldSelector"))
-}
-
-fn without_type(object: &Value) -> Value {
-    let mut object = object.clone();
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("kind");
-        fields.remove("apiVersion");
-    }
-    object
 }
 
 fn yaml(value: &Value) -> Response<Body> {

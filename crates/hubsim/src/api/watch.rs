@@ -2,7 +2,7 @@
 
 use super::{
     Api, Call, Door,
-    read::{Form, form, in_version, list_options, selector},
+    read::{Form, Shown, form, list_options, selector},
     table,
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
 use axum::body::{Body, Bytes};
 use futures::stream;
 use http::Response;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 use tokio::{
@@ -219,7 +220,11 @@ impl Watch {
                 self.columns_sent = true;
                 table::event_table(&self.kind, object, &self.include, self.api.clock.now(), first)
             }
-            _ => in_version(&self.kind, &self.version, object),
+            _ => {
+                let api_version = self.kind.group_version(&self.version);
+                self.line(change, &Shown { object, api_version: Some(&api_version) });
+                return;
+            }
         };
         self.line(change, &shown);
     }
@@ -246,8 +251,16 @@ impl Watch {
         self.line("BOOKMARK", &object);
     }
 
-    fn line(&mut self, change: &str, object: &Value) {
-        self.pending.extend_from_slice(json!({"type": change, "object": object}).to_string().as_bytes());
-        self.pending.push(b'\n');
+    fn line(&mut self, change: &str, object: &impl Serialize) {
+        #[derive(Serialize)]
+        struct Line<'a, T> {
+            #[serde(rename = "type")]
+            change: &'a str,
+            object: &'a T,
+        }
+        // values become text without fail
+        if serde_json::to_writer(&mut self.pending, &Line { change, object }).is_ok() {
+            self.pending.push(b'\n');
+        }
     }
 }

@@ -52,6 +52,8 @@ pub(crate) struct State {
     dependents: HashMap<String, BTreeSet<Reference>>,
     version: u64,
     journal: Option<Journal>,
+    /// Held while the journal is open.
+    lock: Option<std::fs::File>,
     pub todo: Todo,
 }
 
@@ -63,12 +65,21 @@ impl State {
             dependents: HashMap::new(),
             version: 1,
             journal: None,
+            lock: None,
             todo,
         };
         for kind in kinds {
             state.serve(kind);
         }
         state
+    }
+
+    /// Takes a folder for this hub alone.
+    pub(crate) fn lock(&mut self, folder: &std::path::Path) -> anyhow::Result<()> {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("lock"))?;
+        file.try_lock().map_err(|_| anyhow::anyhow!("{} is in use by another hub", folder.display()))?;
+        self.lock = Some(file);
+        Ok(())
     }
 
     /// Continues what a journal holds, and writes to it from now on.
@@ -82,6 +93,12 @@ impl State {
         self.compact()
     }
 
+    /// Lets the journal go: nothing is written any more.
+    pub(crate) fn close(&mut self) {
+        self.journal = None;
+        self.lock = None;
+    }
+
     fn replay(&mut self, entry: journal::Entry) {
         self.version = self.version.max(entry.version);
         let Some(id) = self.find_by_resource(&entry.resource) else { return };
@@ -91,8 +108,7 @@ impl State {
                 self.keep(id, Arc::new(object));
             }
             (None, Some(key)) => {
-                if let Some(object) = self.drop_object(id, &key) {
-                    let _ = object;
+                if self.drop_object(id, &key).is_some() {
                     crate::crd::forget(self, id, &key.1);
                 }
             }
