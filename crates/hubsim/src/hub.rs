@@ -263,21 +263,39 @@ fn furnish(api: &Api) -> crate::answer::Result<()> {
             }),
         ));
     }
-    let definitions: Vec<Value> =
-        kinds::served(&api.flavour).iter().filter(|kind| kind.custom).map(crd::definition).collect();
-    for definition in definitions {
-        missing.push(("apiextensions.k8s.io", "customresourcedefinitions", crd::established(definition, &now)));
-    }
     missing.extend(crate::access::roles());
     for (group, plural, mut object) in missing {
         let Some(id) = state.find(group, plural) else { continue };
         if state.get(id, "", meta::name(&object)).is_none() {
             meta::set(&mut object, "uid", crate::new_uid());
             meta::set(&mut object, "creationTimestamp", now.as_str());
-            if state.kind(id).counts_generations() {
-                meta::set(&mut object, "generation", 1);
-            }
             state.put(id, object)?;
+        }
+    }
+    define(&mut state, &api.flavour, &now)
+}
+
+/// Brings the definitions of the hub's own kinds up to date: an older hub may have left others in the folder, or the
+/// flavour may have changed.
+fn define(state: &mut State, flavour: &Flavour, now: &str) -> crate::answer::Result<()> {
+    let Some(id) = state.find("apiextensions.k8s.io", "customresourcedefinitions") else { return Ok(()) };
+    for kind in kinds::unserved(flavour).iter().filter(|kind| kind.custom) {
+        state.remove(id, "", &kind.resource())?;
+    }
+    for kind in kinds::served(flavour).iter().filter(|kind| kind.custom) {
+        let mut definition = crd::established(crd::definition(kind), now);
+        match state.get(id, "", &kind.resource()) {
+            Some(known) if known["spec"] == definition["spec"] => {}
+            Some(known) => {
+                definition["metadata"] = known["metadata"].clone();
+                state.put(id, definition)?;
+            }
+            None => {
+                meta::set(&mut definition, "uid", crate::new_uid());
+                meta::set(&mut definition, "creationTimestamp", now);
+                meta::set(&mut definition, "generation", 1);
+                state.put(id, definition)?;
+            }
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ mod access;
 pub mod actors;
 mod answer;
 mod api;
+mod built_in;
 mod clock;
 mod controllers;
 mod crd;

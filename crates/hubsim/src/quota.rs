@@ -11,16 +11,24 @@ use std::collections::BTreeMap;
 
 type Amounts = BTreeMap<String, i128>;
 
-/// Refuses what does not fit. Returns the quotas with their new use, to be stored with the object.
-pub(crate) fn admit(state: &State, kind: &Kind, object: &Value) -> Result<Vec<(KindId, Value)>> {
+/// Refuses what does not fit: a new object, or one that grows. Returns the quotas with their new use, to be stored
+/// with the object.
+pub(crate) fn admit(state: &State, kind: &Kind, old: Option<&Value>, object: &Value) -> Result<Vec<(KindId, Value)>> {
     let namespace = meta::namespace(object);
     let Some(id) = state.find("", "resourcequotas").filter(|_| kind.namespaced) else { return Ok(Vec::new()) };
-    let asked = usage_of(kind, object);
+    let mut asked = usage_of(kind, object);
+    for (name, before) in old.map(|old| usage_of(kind, old)).unwrap_or_default() {
+        *asked.entry(name).or_default() -= before;
+    }
+    asked.retain(|_, amount| *amount > 0);
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut changed = Vec::new();
     for quota in state.list(id, Some(namespace)) {
         let Some(hard) = quota["status"]["hard"].as_object() else { continue };
         let concerned: Vec<(&String, &i128)> = asked.iter().filter(|(name, _)| hard.contains_key(*name)).collect();
-        let missing = missing_requests(kind, object, hard);
+        let missing = if old.is_some() { String::new() } else { missing_requests(kind, object, hard) };
         let (name, own) = (meta::name(object), meta::name(quota));
         let refuse = |why: String| Err(Refusal::forbidden(&kind.group, &kind.plural, name, &why));
         if !missing.is_empty() {
@@ -36,7 +44,7 @@ pub(crate) fn admit(state: &State, kind: &Kind, object: &Value) -> Result<Vec<(K
             .iter()
             .filter(|(name, amount)| {
                 let limit = quantity::parse(&hard[name.as_str()]).unwrap_or(i128::MAX);
-                **amount > 0 && used(name).unwrap_or_default() + **amount > limit
+                used(name).unwrap_or_default() + **amount > limit
             })
             .map(|(name, _)| name.as_str())
             .collect();
@@ -49,7 +57,7 @@ pub(crate) fn admit(state: &State, kind: &Kind, object: &Value) -> Result<Vec<(K
             let limited = each(&|name| hard[name].as_str().unwrap_or_default().to_owned());
             return refuse(format!("exceeded quota: {own}, requested: {requested}, used: {used}, limited: {limited}"));
         }
-        if concerned.iter().any(|(_, amount)| **amount > 0) {
+        if !concerned.is_empty() {
             let mut counted = (**quota).clone();
             for (name, amount) in concerned {
                 let total = used(name).unwrap_or_default() + amount;

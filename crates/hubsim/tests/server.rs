@@ -4,7 +4,7 @@
 
 use futures::{AsyncBufReadExt, TryStreamExt};
 use hubsim::{Cause, Denial, Fault, Flavour, Hub, Operation, Options, Review, Webhook};
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, PersistentVolumeClaim, ResourceQuota};
 use kube::{
     Api, Client,
     api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams},
@@ -331,6 +331,66 @@ async fn a_service_account_may_do_what_its_role_says_and_no_more() {
     assert!(vms(&limited, "a").list(&ListParams::default()).await.is_ok());
     assert_eq!(code(vms(&limited, "a").get("vm-1").await.unwrap_err()), 403);
     assert_eq!(code(vms(&limited, "default").list(&ListParams::default()).await.unwrap_err()), 403);
+}
+
+#[tokio::test]
+async fn a_claim_that_grows_must_fit_the_quota() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let quota: ResourceQuota =
+        serde_json::from_value(json!({"metadata": {"name": "vdc"}, "spec": {"hard": {"requests.storage": "10Gi"}}}))
+            .unwrap();
+    Api::namespaced(client.clone(), "a").create(&PostParams::default(), &quota).await.unwrap();
+    eventually(|| {
+        hub.object("", "resourcequotas", "a", "vdc").is_some_and(|quota| quota["status"]["used"].is_object())
+    })
+    .await;
+    let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), "a");
+    let size = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
+    let mut claim = size("6Gi");
+    claim["metadata"] = json!({"name": "disk"});
+    claims.create(&PostParams::default(), &serde_json::from_value(claim).unwrap()).await.unwrap();
+    let grown = claims.patch("disk", &PatchParams::default(), &Patch::Merge(size("12Gi"))).await.unwrap_err();
+    let kube::Error::Api(status) = grown else { panic!() };
+    assert_eq!(
+        status.message,
+        "persistentvolumeclaims \"disk\" is forbidden: exceeded quota: vdc, requested: requests.storage=6Gi, used: requests.storage=6Gi, limited: requests.storage=10Gi"
+    );
+    claims.patch("disk", &PatchParams::default(), &Patch::Merge(size("9Gi"))).await.unwrap();
+    let used = hub.object("", "resourcequotas", "a", "vdc").unwrap()["status"]["used"]["requests.storage"].clone();
+    assert_eq!(used, "9Gi");
+}
+
+#[tokio::test]
+async fn a_restart_with_another_flavour_serves_other_kinds() {
+    let folder = std::env::temp_dir().join(format!("hubsim-flavour-{}", std::process::id()));
+    let options = Options { data_dir: Some(folder.clone()), ..Options::default() };
+    let (hub, client) = start(options.clone()).await;
+    vms(&client, "default").create(&PostParams::default(), &vm("vm-1")).await.unwrap();
+    hub.stop().await;
+    let (hub, client) = start(Options { flavour: Flavour::bare(), ..options.clone() }).await;
+    assert_eq!(code(vms(&client, "default").list(&ListParams::default()).await.unwrap_err()), 404);
+    let definition = "virtualmachines.kubevirt.io";
+    assert!(hub.object("apiextensions.k8s.io", "customresourcedefinitions", "", definition).is_none());
+    hub.stop().await;
+    let (_hub, client) = start(options).await;
+    assert!(vms(&client, "default").list(&ListParams::default()).await.is_ok());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_end_after_an_hour() {
+    let hub = Hub::start(Options::default()).await.unwrap();
+    let event: Event = serde_json::from_value(
+        json!({"metadata": {"name": "e"}, "involvedObject": {}, "reason": "Started", "type": "Normal"}),
+    )
+    .unwrap();
+    Api::namespaced(hub.inside(), "default").create(&PostParams::default(), &event).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert!(hub.object("", "events", "default", "e").is_some());
+    hub.clock().advance(time::Duration::minutes(61));
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert!(hub.object("", "events", "default", "e").is_none());
 }
 
 #[tokio::test]

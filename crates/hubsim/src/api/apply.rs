@@ -1,11 +1,8 @@
 //! Server-side apply.
 
 use super::{
-    Api, Call, action_of, decode,
-    query::WriteOptions,
-    read::in_version,
-    require, success, text,
-    write::{Way, remove},
+    Api, Call, action_of, decode, query::WriteOptions, read::in_version, require, success, text, update::Way,
+    write::remove,
 };
 use crate::{
     answer::{FieldError, Refusal, Result},

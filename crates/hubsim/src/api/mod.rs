@@ -1,6 +1,7 @@
 //! The API server: from a request to its answer.
 
 mod apply;
+mod create;
 pub(crate) mod decode;
 mod delete;
 mod discovery;
@@ -11,6 +12,7 @@ mod query;
 mod read;
 mod reviews;
 mod table;
+mod update;
 mod watch;
 mod write;
 

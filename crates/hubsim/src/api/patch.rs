@@ -5,7 +5,7 @@ use super::{
     query::{Validation, WriteOptions},
     read::in_version,
     success, text,
-    write::Way,
+    update::Way,
 };
 use crate::{
     answer::{FieldError, Refusal, Result},

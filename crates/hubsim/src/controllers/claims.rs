@@ -1,7 +1,7 @@
 //! Volume claims in use are kept until the last pod that uses them is gone.
 
 use super::take_finalizer;
-use crate::{answer::Result, meta, store::State, validate::PVC_PROTECTION};
+use crate::{answer::Result, built_in::PVC_PROTECTION, meta, store::State};
 use serde_json::Value;
 
 pub(super) fn release(state: &mut State, namespace: &str) -> Result<()> {

@@ -2,6 +2,7 @@
 //! change and work one task after the other.
 
 mod claims;
+mod events;
 mod garbage;
 mod namespaces;
 mod secrets;
@@ -127,6 +128,7 @@ impl Api {
     /// Runs until the hub stops.
     pub(crate) async fn run_controllers(self: Arc<Self>) {
         let wake = self.state().todo.wake.clone();
+        let mut sweep = tokio::time::interval(events::SWEEP_EVERY);
         loop {
             while !self.controllers_paused.load(Ordering::Relaxed) {
                 if !self.work_once() {
@@ -134,7 +136,14 @@ impl Api {
                 }
                 tokio::task::yield_now().await;
             }
-            wake.notified().await;
+            tokio::select! {
+                () = wake.notified() => {}
+                _ = sweep.tick() => {
+                    if let Err(refusal) = events::sweep(&mut self.state(), self.clock.now()) {
+                        tracing::error!(error = refusal.message, "a simulated hub cannot drop old events");
+                    }
+                }
+            }
         }
     }
 

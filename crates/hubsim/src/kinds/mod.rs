@@ -3,7 +3,7 @@
 pub(crate) mod schema_text;
 mod table;
 
-pub(crate) use table::served;
+pub(crate) use table::{served, unserved};
 
 use crate::schema::Schema;
 use std::sync::Arc;

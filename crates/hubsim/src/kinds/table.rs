@@ -162,6 +162,11 @@ pub(crate) fn served(flavour: &Flavour) -> Vec<Kind> {
     TABLE.iter().filter(|row| flavour.has(row.0)).map(kind_of).collect()
 }
 
+/// The kinds that a hub of another flavour would have.
+pub(crate) fn unserved(flavour: &Flavour) -> Vec<Kind> {
+    TABLE.iter().filter(|row| !flavour.has(row.0)).map(kind_of).collect()
+}
+
 fn words(text: &str) -> Vec<String> {
     text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
