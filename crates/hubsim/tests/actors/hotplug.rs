@@ -1,4 +1,4 @@
-use crate::harness::{World, condition, diskless, vm, vm_path, vmi_path};
+use crate::harness::{World, condition, diskless, dv_path, vm, vm_path, vmi_path};
 use serde_json::json;
 
 fn domain(value: serde_json::Value) -> serde_json::Value {
@@ -50,4 +50,50 @@ async fn a_larger_instance_type_is_hotplugged_too() {
             i["status"]["currentCPUTopology"]["sockets"] == 2 && i["status"]["memory"]["guestCurrent"] == "8Gi"
         })
         .await;
+}
+
+#[tokio::test]
+async fn a_disk_is_plugged_into_a_running_guest_and_taken_out() {
+    let world = World::start().await;
+    world.make(vm("web", "Always")).await;
+    world.until_shown("web", "Running").await;
+    let uid = world.get(&vmi_path("web")).await.json()["metadata"]["uid"].clone();
+    let dv = json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume", "metadata": {"name": "extra"},
+        "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}},
+    });
+    world.post(dv_path("").trim_end_matches('/'), dv).await;
+    let options = |bus: &str| {
+        json!({"name": "data", "disk": {"disk": {"bus": bus}}, "volumeSource": {"dataVolume": {"name": "extra"}}})
+            .to_string()
+    };
+    let refused = world.call("virtualmachines", "web", "addvolume", &options("sata")).await;
+    assert_eq!(refused.code, 500, "{}", refused.text);
+    assert!(
+        refused.message().ends_with("requires bus to be 'scsi' or 'virtio'. [sata] is not permitted."),
+        "{}",
+        refused.text
+    );
+    assert_eq!(world.call("virtualmachines", "web", "addvolume", &options("scsi")).await.code, 202);
+    let plugged = |i: &serde_json::Value| {
+        let all = i["status"]["volumeStatus"].as_array().cloned().unwrap_or_default();
+        all.iter().any(|v| v["name"] == "data" && v["phase"] == "Ready")
+    };
+    let vmi = world.until(&vmi_path("web"), "plugged", plugged).await;
+    assert_eq!(vmi["metadata"]["uid"], uid);
+    let machine = world.get(&vm_path("web")).await.json();
+    assert_eq!(machine["spec"]["template"]["spec"]["volumes"][1]["dataVolume"]["hotpluggable"], true);
+    assert!(condition(&machine, "RestartRequired").is_null());
+    let twice = world.call("virtualmachines", "web", "addvolume", &options("scsi")).await;
+    assert!(twice.message().ends_with("Unable to add volume [data] because volume with that name already exists"));
+
+    assert_eq!(world.call("virtualmachines", "web", "removevolume", r#"{"name": "data"}"#).await.code, 202);
+    world
+        .until(&vmi_path("web"), "without it", |i| {
+            i["spec"]["volumes"].as_array().unwrap().len() == 1
+                && i["status"]["volumeStatus"].as_array().unwrap().len() == 1
+        })
+        .await;
+    let machine = world.get(&vm_path("web")).await.json();
+    assert!(condition(&machine, "RestartRequired").is_null());
 }

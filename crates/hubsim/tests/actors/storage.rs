@@ -120,3 +120,20 @@ async fn images_are_ready_and_a_lost_one_is_told() {
     assert_eq!(world.post(images, lost).await.code, 201);
     world.until(&format!("{images}/lost"), "told", |d| condition(d, "Ready")["status"] == "False").await;
 }
+
+#[tokio::test]
+async fn storage_that_waits_for_its_first_user_is_filled_when_the_machine_starts() {
+    let world = World::start().await;
+    let class = json!({"metadata": {"name": "local"}, "provisioner": "topolvm.io", "volumeBindingMode": "WaitForFirstConsumer"});
+    assert_eq!(world.post("/apis/storage.k8s.io/v1/storageclasses", class).await.code, 201);
+    let mut vm = crate::harness::vm("web", "Halted");
+    vm["spec"]["dataVolumeTemplates"][0]["spec"]["storage"]["storageClassName"] = json!("local");
+    world.make(vm).await;
+    world.until(&dv_path("web-root"), "waiting", |dv| dv["status"]["phase"] == "PendingPopulation").await;
+    world.until_shown("web", "Stopped").await;
+    assert_eq!(world.call("virtualmachines", "web", "start", "").await.code, 202);
+    world.until_shown("web", "Running").await;
+    assert_eq!(world.get(&dv_path("web-root")).await.json()["status"]["phase"], "Succeeded");
+    let vmi = world.get(&crate::harness::vmi_path("web")).await.json();
+    assert_eq!(condition(&vmi, "LiveMigratable")["reason"], "DisksNotLiveMigratable");
+}

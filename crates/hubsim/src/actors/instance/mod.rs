@@ -1,23 +1,22 @@
 //! VirtualMachineInstances: the part of KubeVirt that gets a guest running on a node and down again.
 pub(crate) mod guest;
+mod running;
 mod schedule;
 mod volumes;
 
 use super::{
     actor::{Actor, Again},
-    address::Range,
     api::Result,
     condition::{self, Say},
     failure::{FAIL_ANNOTATION, Failure},
     json::{Look, list_mut, put, remove, stamp},
-    kind::{CLAIM, DATA_VOLUME, INSTANCE, KUBEVIRT, Kind, MACHINE, NODE},
+    kind::{CLAIM, INSTANCE, KUBEVIRT, Kind, MACHINE, NODE},
     machine::{INSTANCE_FINALIZER, MACHINE_FINALIZER, strategy},
     mirror::Key,
-    network, quantity,
     world::World,
 };
 use serde_json::{Value, json};
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 pub(crate) struct Instances;
 
@@ -150,6 +149,11 @@ impl Visit<'_> {
         if self.fails(Failure::ImagePullError) {
             return self.fail_to_pull().await;
         }
+        let bound = |name: &str| self.claim(name).is_some_and(|c| c.text("/status/phase") == Some("Bound"));
+        if !self.vmi.list("/spec/volumes").iter().filter_map(volumes::claim_name).all(bound) {
+            // its pod waits for storage that may have waited for this very pod
+            return Ok(Again::In(POLL / 5));
+        }
         if let Some(wait) = self.wait("Scheduling", 1) {
             return Ok(Again::In(wait));
         }
@@ -215,81 +219,6 @@ impl Visit<'_> {
         self.enter("Running", self.with_status(self.started())).await
     }
 
-    fn interfaces(&self, agent: bool) -> Value {
-        guest::interfaces(self.vmi, self.vm, agent, self.world.chance, |name| self.address(name))
-    }
-
-    /// The address of an interface: the one it has, else a free one of its network, if that hands any out.
-    fn address(&self, interface: &str) -> Option<String> {
-        let (vmi, world) = (self.vmi, self.world);
-        let named = |i: &&Value| i.text("/name") == Some(interface);
-        let has = vmi.list("/status/interfaces").iter().find(named).and_then(|i| i.text("/ipAddress"));
-        if let Some(has) = has {
-            return Some(has.to_owned());
-        }
-        let mut taken = HashSet::new();
-        let range = match network::subnet_of(world, vmi, interface) {
-            Some((name, subnet)) => {
-                for other in world.all(INSTANCE).iter().filter(|i| i.namespace() == vmi.namespace()) {
-                    let all = other.list("/status/interfaces").iter();
-                    taken.extend(all.filter_map(|n| n.text("/ipAddress").map(str::to_owned)));
-                }
-                Range::of(&name, &subnet)?
-            }
-            None if vmi.list("/spec/networks").iter().any(|n| named(&n) && n.has("/pod")) => Range::pods(),
-            None => return None,
-        };
-        Some(world.addresses.choose(&range, &taken, world.chance, vmi.uid(), interface))
-    }
-
-    /// The status of a guest that just began to run.
-    fn started(&self) -> Value {
-        let (world, vmi, now) = (self.world, self.vmi, self.world.now());
-        let mut status = self.status();
-        condition::set(&mut status, condition::yes("Ready"), now);
-        let (say, message, method) = volumes::migratable(vmi, |name| self.claim(name));
-        condition::set(&mut status, Say { message: &message, ..say }, now);
-        if say.status == "True" || say.reason != "DisksNotLiveMigratable" {
-            condition::set(&mut status, condition::yes("StorageLiveMigratable"), now);
-        }
-        let with_data_volumes = vmi
-            .list("/spec/volumes")
-            .iter()
-            .any(|v| volumes::claim_name(v).is_some_and(|n| world.find(DATA_VOLUME, vmi.namespace(), n).is_some()));
-        if with_data_volumes {
-            let say = Say {
-                reason: "AllDVsReady",
-                message: "All of the VMI's DVs are bound and ready",
-                ..condition::yes("DataVolumesReady")
-            };
-            condition::set(&mut status, say, now);
-        }
-        if vmi.text("/spec/startStrategy") == Some("Paused") {
-            let say = Say { reason: "PausedByUser", message: "VMI was paused by user", ..condition::yes("Paused") };
-            condition::set(&mut status, say, now);
-        }
-        status["interfaces"] = self.interfaces(false);
-        status["volumeStatus"] = volumes::status(vmi, |name| self.claim(name));
-        status["migrationMethod"] = json!(method);
-        status["migrationTransport"] = json!("Unix");
-        status["machine"] = json!({"type": machine_type(vmi)});
-        status["selinuxContext"] = json!("none");
-        status["currentCPUTopology"] = topology(vmi);
-        let guest_memory = vmi.pointer("/spec/domain/memory/guest").cloned().unwrap_or_default();
-        let overhead = schedule::pod_memory(vmi) - quantity::whole(&guest_memory).unwrap_or(0);
-        status["memory"] = json!({
-            "guestAtBoot": guest_memory,
-            "guestCurrent": guest_memory,
-            "guestRequested": guest_memory,
-            "memoryOverhead": quantity::bytes(overhead),
-        });
-        if let Some(vm) = self.vm {
-            let generation = vmi.annotation("kubevirt.io/vm-generation").unwrap_or("1");
-            status["virtualMachineRevisionName"] = json!(format!("revision-start-vm-{}-{generation}", vm.uid()));
-        }
-        status
-    }
-
     async fn lose_node(&self) -> Result<Again> {
         let mut status = self.status();
         let say = condition::no("Ready", "PodConditionMissing", "virt-launcher pod is not reachable");
@@ -302,48 +231,6 @@ impl Visit<'_> {
         let mut status = self.status();
         condition::set(&mut status, condition::yes("Ready"), self.world.now());
         self.enter("Running", self.with_status(status)).await
-    }
-
-    /// The agent connects some time after the guest began to run; hotplugs arrive.
-    async fn run(&self) -> Result<Again> {
-        let mut status = self.status();
-        let mut again = Again::No;
-        let plugging = ["HotVCPUChange", "HotMemoryChange"].iter().any(|k| condition::is(self.vmi, k, "True"));
-        if plugging {
-            let stage = format!("plug {} {}", self.vmi["spec"]["domain"]["cpu"], self.vmi["spec"]["domain"]["memory"]);
-            match self.wait(&stage, 2) {
-                Some(wait) => return Ok(Again::In(wait)),
-                None => self.plugged(&mut status),
-            }
-        }
-        let paused = condition::is(self.vmi, "Paused", "True");
-        let without = self.fails(Failure::NoGuestAgent);
-        if !condition::is(self.vmi, "AgentConnected", "True") && !paused && !without {
-            match self.wait("agent", 2) {
-                Some(wait) => again = again.or_in(wait),
-                None => {
-                    condition::set(&mut status, condition::yes("AgentConnected"), self.world.now());
-                    status["guestOSInfo"] = guest::os_info(self.vmi, self.vm);
-                    status["interfaces"] = self.interfaces(true);
-                }
-            }
-        } else if condition::is(self.vmi, "AgentConnected", "True") && !without {
-            // a reboot begins the wait anew
-            self.world.forget_pace(INSTANCE, &Key::of(self.vmi));
-        } else if without && condition::unset(&mut status, "AgentConnected") {
-            status["guestOSInfo"] = json!({});
-        }
-        self.world.write_status(INSTANCE, self.vmi, status).await?;
-        Ok(again)
-    }
-
-    fn plugged(&self, status: &mut Value) {
-        condition::unset(status, "HotVCPUChange");
-        condition::unset(status, "HotMemoryChange");
-        status["currentCPUTopology"] = topology(self.vmi);
-        let memory = self.vmi.pointer("/spec/domain/memory/guest").cloned().unwrap_or_default();
-        put(status, "/memory/guestCurrent", memory.clone());
-        put(status, "/memory/guestRequested", memory);
     }
 
     /// The guest is asked to shut down; when it is down nothing holds the instance any more.
@@ -381,18 +268,6 @@ impl Visit<'_> {
             self.world.learn(INSTANCE, written);
         }
         Ok(Again::No)
-    }
-}
-
-fn topology(vmi: &Value) -> Value {
-    let of = |field: &str| json!(vmi.int(&format!("/spec/domain/cpu/{field}")).unwrap_or(1));
-    json!({"sockets": of("sockets"), "cores": of("cores"), "threads": of("threads")})
-}
-
-fn machine_type(vmi: &Value) -> String {
-    match vmi.text("/spec/domain/machine/type") {
-        Some("q35") | None => "pc-q35-rhel9.6.0".to_owned(),
-        Some(other) => other.to_owned(),
     }
 }
 

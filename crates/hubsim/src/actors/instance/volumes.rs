@@ -1,5 +1,5 @@
 //! An instance's volumes: how they show in its status, and whether it can move with them.
-use crate::actors::{condition::Say, json::Look};
+use crate::actors::{chance::Chance, condition::Say, json::Look};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -33,6 +33,26 @@ pub(crate) fn status(vmi: &Value, claim: impl Fn(&str) -> Option<Arc<Value>>) ->
         status
     });
     Value::Array(all.collect())
+}
+
+/// Notes on a volume's status how far its hotplug is.
+pub(crate) fn plug(status: &mut Value, vmi: &Value, ready: bool, chance: Chance) {
+    let name = status.text("/name").unwrap_or_default().to_owned();
+    let parts = ["attach", vmi.uid(), &name];
+    status["hotplugVolume"] = json!({
+        "attachPodName": format!("hp-volume-{}", chance.suffix(&parts, 5)),
+        "attachPodUID": chance.uuid(&parts).to_string(),
+    });
+    if ready {
+        status["phase"] = json!("Ready");
+        status["reason"] = json!("VolumeReady");
+        status["message"] = json!(format!("Successfully attach hotplugged volume {name} to VM"));
+    } else {
+        status["phase"] = json!("AttachedToNode");
+        status["reason"] = json!("SuccessfulCreate");
+        status["message"] = json!(format!("Created hotplug attachment pod for volume {name}"));
+        status["target"] = json!("");
+    }
 }
 
 /// The LiveMigratable condition, and how disks would travel.

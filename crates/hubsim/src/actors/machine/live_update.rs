@@ -2,7 +2,7 @@
 use super::build::STARTED_FROM;
 use crate::actors::{
     condition,
-    json::{Look, put, put_missing, remove},
+    json::{Look, list_mut, put, put_missing, remove},
     quantity,
 };
 use serde_json::{Value, json};
@@ -56,9 +56,6 @@ pub(crate) fn compare(vm: &Value, wanted: &Value, vmi: &Value, config: &Value) -
     let started: Value =
         vmi.annotation(STARTED_FROM).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let template = vm.pointer("/spec/template/spec").cloned().unwrap_or_default();
-    if started == template && !vm.has("/spec/instancetype") {
-        return Update::Nothing;
-    }
     if config.text("/vmRolloutStrategy") == Some("Stage") {
         return if started == template { Update::Nothing } else { Update::RestartRequired(OTHER) };
     }
@@ -96,7 +93,40 @@ pub(crate) fn compare(vm: &Value, wanted: &Value, vmi: &Value, config: &Value) -
             }
         }
     }
+    volumes(wanted, &mut spec);
     if spec == vmi["spec"] { Update::Nothing } else { Update::Hotplug { spec, announce } }
+}
+
+fn is_hotpluggable(volume: &Value) -> bool {
+    volume.flag("/dataVolume/hotpluggable") || volume.flag("/persistentVolumeClaim/hotpluggable")
+}
+
+fn named<'a>(list: &'a [Value], item: &Value) -> Option<&'a Value> {
+    list.iter().find(|other| other["name"] == item["name"])
+}
+
+/// Hotpluggable volumes and their disks become those of the machine; all others stay.
+fn volumes(wanted: &Value, spec: &mut Value) {
+    let (new, old) = (wanted.list("/volumes").to_vec(), spec.list("/volumes").to_vec());
+    let gone: Vec<Value> =
+        old.iter().filter(|v| is_hotpluggable(v) && named(&new, v).is_none()).map(|v| v["name"].clone()).collect();
+    let come: Vec<Value> = new.iter().filter(|v| is_hotpluggable(v) && named(&old, v).is_none()).cloned().collect();
+    if gone.is_empty() && come.is_empty() {
+        return;
+    }
+    let disks: Vec<Value> = come
+        .iter()
+        .map(|v| {
+            named(wanted.list("/domain/devices/disks"), v)
+                .cloned()
+                .unwrap_or_else(|| json!({"name": v["name"], "disk": {"bus": "scsi"}}))
+        })
+        .collect();
+    for (pointer, more) in [("/volumes", come), ("/domain/devices/disks", disks)] {
+        let list = list_mut(spec, pointer);
+        list.retain(|item| !gone.contains(&item["name"]));
+        list.extend(more);
+    }
 }
 
 fn without_live_fields(mut spec: Value) -> Value {
@@ -111,11 +141,10 @@ fn without_live_fields(mut spec: Value) -> Value {
     ] {
         remove(&mut spec, pointer);
     }
-    let hotpluggable = |v: &Value| v.flag("/dataVolume/hotpluggable") || v.flag("/persistentVolumeClaim/hotpluggable");
     let plugged: Vec<String> = spec
         .list("/volumes")
         .iter()
-        .filter(|v| hotpluggable(v))
+        .filter(|v| is_hotpluggable(v))
         .filter_map(|v| v.text("/name").map(str::to_owned))
         .collect();
     for list in ["/volumes", "/domain/devices/disks"] {
@@ -123,7 +152,12 @@ fn without_live_fields(mut spec: Value) -> Value {
             list.retain(|v| !v.text("/name").is_some_and(|n| plugged.iter().any(|p| p == n)));
         }
     }
-    // an object that only ever held live fields is the same as none
+    // what only ever held live parts is the same as none
+    for pointer in ["/volumes", "/domain/devices/disks"] {
+        if spec.pointer(pointer) == Some(&json!([])) {
+            remove(&mut spec, pointer);
+        }
+    }
     for pointer in ["/domain/cpu", "/domain/memory"] {
         if spec.pointer(pointer) == Some(&json!({})) {
             remove(&mut spec, pointer);
@@ -270,6 +304,20 @@ mod tests {
             compare(&vm(&new), &new, &vmi(), &json!({"vmRolloutStrategy": "Stage"})),
             Update::RestartRequired(words)
         );
+    }
+
+    #[test]
+    fn a_hotpluggable_volume_comes_and_goes_with_its_disk() {
+        let mut new = template();
+        put(&mut new, "/volumes", json!([{"name": "data", "dataVolume": {"name": "d", "hotpluggable": true}}]));
+        let Update::Hotplug { spec, .. } = compare(&vm(&new), &new, &vmi(), &json!({})) else { panic!("not plugged") };
+        assert_eq!(spec["domain"]["devices"]["disks"], json!([{"name": "data", "disk": {"bus": "scsi"}}]));
+        let mut with = vmi();
+        with["spec"] = spec;
+        let Update::Hotplug { spec, .. } = compare(&vm(&template()), &template(), &with, &json!({})) else {
+            panic!("not unplugged")
+        };
+        assert_eq!((spec.list("/volumes").len(), spec.list("/domain/devices/disks").len()), (0, 0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 mod build;
 pub(crate) mod instancetype;
 mod live_update;
+mod plug;
 mod printable;
 mod status;
 pub(crate) mod strategy;
@@ -62,6 +63,14 @@ impl Actor for Machines {
             let mut new = (*vm).clone();
             super::json::list_mut(&mut new, "/metadata/finalizers").push(json!(MACHINE_FINALIZER));
             world.write(MACHINE, &new).await?;
+            return Ok(Again::No);
+        }
+        if let Some(new) = plug::fulfil(&vm) {
+            // the template first: a request that is done twice does no harm, one that is lost does
+            let new = if new["spec"] == vm["spec"] { new } else { world.write(MACHINE, &new).await? };
+            let mut status = new["status"].clone();
+            super::json::remove(&mut status, "/volumeRequests");
+            world.write_status(MACHINE, &new, status).await?;
             return Ok(Again::No);
         }
         Visit { world, vm: &vm, vmi: vmi.as_deref(), outcome: Outcome::default(), again: Again::No }.run().await
@@ -200,6 +209,7 @@ impl Visit<'_> {
                         Some("Succeeded" | "WaitForFirstConsumer" | "PendingPopulation")
                     );
                     all.ready &= done;
+                    all.claim_unbound |= done && !bound;
                     all.poll |= !done && !is_controlled_by(&dv, self.vm);
                     all.data_volumes.push(dv);
                 }

@@ -3,7 +3,7 @@ use crate::actors::{
     actor::{Actor, Again},
     api::Result,
     json::{Look, controller_of},
-    kind::{CLAIM, DATA_VOLUME, Kind},
+    kind::{CLAIM, DATA_VOLUME, INSTANCE, Kind},
     mirror::Key,
     quantity,
     storage::class,
@@ -33,8 +33,11 @@ impl Actor for Claims {
         if controller_of(&claim).is_some_and(|r| r.text("/kind") == Some(DATA_VOLUME.kind)) {
             return Ok(Again::No);
         }
-        if class::find(world, claim.text("/spec/storageClassName")).is_none() {
+        let Some(class) = class::find(world, claim.text("/spec/storageClassName")) else {
             return Ok(Again::In(Duration::from_secs(5)));
+        };
+        if class::waits_for_consumer(&class) && !has_consumer(world, &claim) {
+            return Ok(Again::In(Duration::from_secs(1)));
         }
         if let Some(wait) = world.wait_for(CLAIM, &claim, "bind", 1) {
             return Ok(Again::In(wait));
@@ -44,6 +47,17 @@ impl Actor for Claims {
     }
 
     fn gone(_: &World, _: &Key) {}
+}
+
+/// Whether an instance wants to use a claim.
+pub(crate) fn has_consumer(world: &World, claim: &Value) -> bool {
+    let uses = |vmi: &Value| {
+        vmi.list("/spec/volumes").iter().any(|v| {
+            let name = v.text("/dataVolume/name").or_else(|| v.text("/persistentVolumeClaim/claimName"));
+            name == Some(claim.name())
+        })
+    };
+    world.all(INSTANCE).iter().any(|i| i.namespace() == claim.namespace() && !i.dying() && uses(i))
 }
 
 /// Gives a claim its volume.

@@ -20,6 +20,11 @@ pub(crate) fn find(world: &World, name: Option<&str>) -> Option<Arc<Value>> {
         .or_else(|| marked("storageclass.kubernetes.io/is-default-class"))
 }
 
+/// Whether the class makes a volume only when somebody wants to use it.
+pub(crate) fn waits_for_consumer(class: &Value) -> bool {
+    class.text("/volumeBindingMode") == Some("WaitForFirstConsumer")
+}
+
 /// The spec of the claim a data volume asks for; `inferred` is the size of what is cloned.
 pub(crate) fn claim_spec(world: &World, dv: &Value, inferred: Option<Value>) -> Result<Value, String> {
     if let Some(pvc) = dv.pointer("/spec/pvc").filter(|p| p.is_object()) {

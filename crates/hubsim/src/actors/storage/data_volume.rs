@@ -186,6 +186,11 @@ impl Visit<'_> {
         if claim.text("/status/phase") == Some("Bound") {
             return self.finish(way).await;
         }
+        if self.waits_for_consumer(claim) {
+            let status = progress::working(self.dv, "PendingPopulation", "N/A", self.world.now());
+            self.world.write_status(DATA_VOLUME, self.dv, status).await?;
+            return Ok(Again::In(POLL));
+        }
         let vm = controller_of(self.dv)
             .filter(|r| r.text("/kind") == Some(MACHINE.kind))
             .and_then(|r| self.world.find(MACHINE, self.dv.namespace(), r.text("/name").unwrap_or_default()));
@@ -222,6 +227,17 @@ impl Visit<'_> {
                 Ok(Again::No)
             }
         }
+    }
+
+    /// Whether storage that is made where its first user runs still has none.
+    fn waits_for_consumer(&self, claim: &Value) -> bool {
+        let begun = !matches!(self.dv.text("/status/phase"), None | Some("Pending" | "PendingPopulation"));
+        let now = self.dv.annotation("cdi.kubevirt.io/storage.bind.immediate.requested") == Some("true");
+        let class = class::find(self.world, claim.text("/spec/storageClassName"));
+        !begun
+            && !now
+            && class.is_some_and(|c| class::waits_for_consumer(&c))
+            && !claim::has_consumer(self.world, claim)
     }
 
     async fn tell_phase(&self, phase: &str) {

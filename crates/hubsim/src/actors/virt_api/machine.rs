@@ -9,6 +9,8 @@ pub(crate) enum Change {
     RunStrategy(&'static str),
     /// The machine's requests become these.
     Requests(Value),
+    /// The machine's requests for volumes become these.
+    Volumes(Value),
 }
 
 /// An accepted call, with what it also does to the instance.
@@ -25,9 +27,9 @@ impl From<Change> for Accepted {
     }
 }
 
-type Answer = Result<Accepted, Refusal>;
+pub(super) type Answer = Result<Accepted, Refusal>;
 
-fn refuse(vm: &Value, why: &str) -> Answer {
+pub(super) fn refuse(vm: &Value, why: &str) -> Answer {
     Err(Refusal::conflict(MACHINE, vm.name(), why))
 }
 

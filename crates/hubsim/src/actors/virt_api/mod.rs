@@ -2,6 +2,7 @@
 mod instance;
 mod machine;
 mod refusal;
+mod volume;
 
 pub use refusal::Refusal;
 
@@ -9,7 +10,7 @@ use super::{
     api::{Api, code, is_conflict, words},
     instance::guest,
     json::Look,
-    kind::{INSTANCE, MACHINE, MIGRATION},
+    kind::{INSTANCE, KUBEVIRT, MACHINE, MIGRATION},
 };
 use crate::Clock;
 use http::Method;
@@ -32,7 +33,7 @@ pub struct VirtApi {
 
 pub(crate) const GROUP: &str = "subresources.kubevirt.io";
 pub(crate) const VERSIONS: [&str; 2] = ["v1", "v1alpha3"];
-const MACHINE_CALLS: [&str; 4] = ["start", "stop", "restart", "migrate"];
+const MACHINE_CALLS: [&str; 6] = ["start", "stop", "restart", "migrate", "addvolume", "removevolume"];
 const INSTANCE_CALLS: [&str; 4] = ["pause", "unpause", "softreboot", "reset"];
 const INSTANCE_READS: [&str; 3] = ["guestosinfo", "userlist", "filesystemlist"];
 
@@ -74,8 +75,13 @@ impl VirtApi {
     }
 
     async fn machine(&self, namespace: &str, name: &str, call: &str, options: &Value) -> Result<Answer, Refusal> {
-        if call == "restart" {
-            machine::check_restart_options(options)?;
+        match call {
+            "restart" => machine::check_restart_options(options)?,
+            "addvolume" | "removevolume" => {
+                let all = self.api.page(KUBEVIRT, None).await.map_err(internal)?;
+                volume::check_options(call, options, all.items.first())?;
+            }
+            _ => {}
         }
         let vm = self.api.get(MACHINE, namespace, name).await.map_err(internal)?;
         let vm = vm.ok_or_else(|| Refusal::not_found(refusal::MACHINE, name))?;
@@ -86,6 +92,8 @@ impl VirtApi {
         let accepted = match call {
             "start" => machine::start(&vm, vmi.as_ref(), options)?,
             "stop" => machine::stop(&vm, vmi.as_ref(), options)?,
+            "addvolume" => volume::add(&vm, options)?,
+            "removevolume" => volume::remove(&vm, options)?,
             _ => machine::restart(&vm, vmi.as_ref(), options)?,
         };
         if options.list("/dryRun").is_empty() {
@@ -123,23 +131,35 @@ impl VirtApi {
                 };
                 self.api.json_patch(MACHINE, vm, "", &patch).await
             }
-            Some(Change::Requests(requests)) => {
-                let patch = match (vm.has("/status"), vm.pointer("/status/stateChangeRequests")) {
-                    (false, _) => json!([{"op": "add", "path": "/status", "value": {"stateChangeRequests": requests}}]),
-                    (true, None) => json!([{"op": "add", "path": "/status/stateChangeRequests", "value": requests}]),
-                    (true, Some(old)) => json!([
-                        {"op": "test", "path": "/status/stateChangeRequests", "value": old},
-                        {"op": "replace", "path": "/status/stateChangeRequests", "value": requests},
-                    ]),
-                };
-                self.api.json_patch(MACHINE, vm, "/status", &patch).await
-            }
+            Some(Change::Requests(requests)) => self.put_status(vm, "stateChangeRequests", requests).await,
+            Some(Change::Volumes(requests)) => self.put_status(vm, "volumeRequests", requests).await,
         };
         // a failed test of a JSON patch is a lost race
         result.map(drop).map_err(|e| match code(&e) {
-            Some(409 | 422) => Refusal::conflict(refusal::MACHINE, vm.name(), &words(&e)),
+            Some(409) => Refusal::conflict(refusal::MACHINE, vm.name(), &words(&e)),
+            Some(422) if words(&e).starts_with("the server rejected our request") => {
+                Refusal::conflict(refusal::MACHINE, vm.name(), &words(&e))
+            }
             _ => internal(e),
         })
+    }
+
+    /// Puts a list into a machine's status, if that list is still as it was read.
+    async fn put_status(&self, vm: &Value, field: &str, list: Value) -> Result<Value, kube::Error> {
+        let path = format!("/status/{field}");
+        let patch = match (vm.has("/status"), vm.pointer(&path)) {
+            (false, _) => {
+                let mut status = json!({});
+                status[field] = list;
+                json!([{"op": "add", "path": "/status", "value": status}])
+            }
+            (true, None) => json!([{"op": "add", "path": path, "value": list}]),
+            (true, Some(old)) => json!([
+                {"op": "test", "path": path, "value": old},
+                {"op": "replace", "path": path, "value": list},
+            ]),
+        };
+        self.api.json_patch(MACHINE, vm, "/status", &patch).await
     }
 
     async fn instance(&self, namespace: &str, name: &str, call: &str, options: &Value) -> Result<Answer, Refusal> {

@@ -64,6 +64,22 @@ pub fn check_machine_update(old: &Value, new: &Value) -> Vec<Cause> {
     causes.0
 }
 
+/// Causes against volumes that are to be plugged in.
+pub(crate) fn check_volume_requests(vm: &Value) -> Vec<Cause> {
+    let mut causes = Causes::default();
+    for options in vm.list("/status/volumeRequests").iter().filter_map(|r| r.get("addVolumeOptions")) {
+        let name = options.text("/name").unwrap_or_default();
+        let bus = options.text("/disk/disk/bus").or_else(|| options.text("/disk/lun/bus")).unwrap_or_default();
+        if !matches!(bus, "scsi" | "virtio") {
+            let words = format!(
+                "AddVolume request for disk [{name}] requires bus to be 'scsi' or 'virtio'. [{bus}] is not permitted."
+            );
+            causes.invalid("Status.volumeRequests", words);
+        }
+    }
+    causes.0
+}
+
 /// What is accepted with a word of warning.
 pub(crate) fn warnings(vm: &Value) -> Vec<String> {
     let deprecated = "spec.running is deprecated, please use spec.runStrategy instead.";

@@ -115,6 +115,10 @@ impl Webhook for Admission {
                 }
                 Ok(machine::warnings(review.new))
             }
+            ("kubevirt.io", "virtualmachines", Some("status")) => {
+                denied(MACHINES, machine::check_volume_requests(review.new))?;
+                Ok(Vec::new())
+            }
             ("kubevirt.io", "virtualmachineinstances", None) => {
                 let changed = old.is_some_and(|o| o.get("spec") != review.new.get("spec"));
                 if changed && !is_component(review.user) {
