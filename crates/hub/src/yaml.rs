@@ -12,23 +12,29 @@ pub(crate) struct BadYaml {
 
 /// Reads YAML, and so JSON too.
 pub(crate) fn parse(text: &str) -> Result<Value, BadYaml> {
+    read(text, 0, MergeKeyPolicy::Error)
+}
+
+/// The same with anchors, aliases and merge keys, as far as they stay small: for texts that are only looked at.
+pub(crate) fn parse_with_anchors(text: &str) -> Result<Value, BadYaml> {
+    read(text, 100, MergeKeyPolicy::Merge)
+}
+
+fn read(text: &str, anchors: usize, merge_keys: MergeKeyPolicy) -> Result<Value, BadYaml> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_aliases: 0,
-            max_anchors: 0,
+            max_aliases: anchors,
+            max_anchors: anchors,
             max_depth: 64,
             max_nodes: 10_000,
         },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
         duplicate_keys: DuplicateKeyPolicy::Error,
-        merge_keys: MergeKeyPolicy::Error,
+        merge_keys: merge_keys,
         strict_booleans: true,
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|e| explain(&e))
-}
-
-pub(crate) fn write(value: &Value) -> Result<String, String> {
-    serde_saphyr::to_string(value).map_err(|e| e.to_string())
 }
 
 fn explain(error: &Error) -> BadYaml {
@@ -47,7 +53,9 @@ fn explain(error: &Error) -> BadYaml {
         Error::Budget { breach: BudgetBreach::Aliases { .. } | BudgetBreach::Anchors { .. }, .. } => {
             (None, format!("uses anchors or aliases (& and *){at}. Write the values out where they belong."))
         }
-        Error::Budget { .. } => (None, format!("is nested too deep or has too many parts{at}.")),
+        Error::Budget { .. } | Error::AliasReplayLimitExceeded { .. } => {
+            (None, format!("is nested too deep or has too many parts{at}."))
+        }
         Error::MultipleDocuments { .. } => (None, format!("holds several documents{at}. Keep one.")),
         _ => (None, format!("is not valid YAML or JSON{at}. Check the indentation and the quotes.")),
     };
@@ -79,6 +87,20 @@ mod tests {
             assert!(e.message.contains(says), "{text:?}: {}", e.message);
         }
         assert_eq!(parse("a: 1\na: 2\n").expect_err("twice").key.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn anchors_are_followed_where_they_may_be_and_bombs_are_not() {
+        let good = "a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}\n";
+        assert_eq!(
+            parse_with_anchors(good),
+            Ok(serde_json::json!({"a": {"b": 1}, "c": {"b": 1}, "d": {"b": 1, "e": 2}}))
+        );
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x]\n".to_owned();
+        for i in 1..12 {
+            bomb += &format!("a{i}: &a{i} [*a{0}, *a{0}, *a{0}, *a{0}, *a{0}, *a{0}, *a{0}, *a{0}]\n", i - 1);
+        }
+        assert!(parse_with_anchors(&bomb).is_err());
     }
 
     #[test]

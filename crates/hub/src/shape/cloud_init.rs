@@ -1,4 +1,5 @@
-//! The Secret with a VM's cloud-init: the user's own data, with host name and SSH keys added to it.
+//! The Secret with a VM's cloud-init: the user's own data to the letter, with host name and SSH keys beside it. It is not
+//! written anew: cloud-init reads an older YAML than we do, in which `yes` and `0644` mean something else.
 use crate::{
     shape::{names::cloud_init_name, vm::Identity},
     yaml,
@@ -67,21 +68,35 @@ pub fn user_data(init: &CloudInit) -> Result<String, BadCloudInit> {
         }
     }
     if text.trim().is_empty() {
-        return config(Map::new(), init);
+        return Ok(ours(init, false));
     }
     if is_config(&text) {
-        return match yaml::parse(&text) {
-            Ok(Value::Object(fields)) => config(fields, init),
-            Ok(Value::Null) => config(Map::new(), init),
-            Ok(_) => bad("user_data", "After #cloud-config come fields (key: value), and here is something else."),
-            Err(e) => bad(
-                "user_data",
-                format!("The cloud-config {}{}", e.key.map(|k| format!("key {k} ")).unwrap_or_default(), e.message),
-            ),
+        let fields = match yaml::parse_with_anchors(&text) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(Value::Null) => Map::new(),
+            Ok(_) => {
+                return bad("user_data", "After #cloud-config come fields (key: value), and here is something else.");
+            }
+            Err(e) => {
+                let key = e.key.map(|k| format!("key {k} ")).unwrap_or_default();
+                return bad("user_data", format!("The cloud-config {key}{}", e.message));
+            }
         };
+        if fields.get("ssh_authorized_keys").is_some_and(|k| !k.is_array()) {
+            return bad(
+                "user_data",
+                "ssh_authorized_keys is no list. Write each key on a line of its own, with - in front.",
+            );
+        }
+        let nothing_to_add = init.ssh_keys.is_empty() && (init.hostname.is_empty() || fields.contains_key("hostname"));
+        return Ok(match nothing_to_add {
+            true => text,
+            // ours comes second and gives way
+            false => archive([(CONFIG, "user.yaml", &text), (CONFIG, "ssvirt.yaml", &ours(init, true))]),
+        });
     }
     if text.starts_with("#!") {
-        return Ok(archive(&config(Map::new(), init)?, &text));
+        return Ok(archive([(CONFIG, "ssvirt.yaml", &ours(init, false)), ("text/x-shellscript", "script", &text)]));
     }
     if [
         "Content-Type: multipart/",
@@ -112,50 +127,39 @@ fn is_config(text: &str) -> bool {
     text.lines().next().is_some_and(|first| first.trim_end() == "#cloud-config")
 }
 
-fn config(mut fields: Map<String, Value>, init: &CloudInit) -> Result<String, BadCloudInit> {
+const CONFIG: &str = "text/cloud-config";
+
+/// Our own settings. Values are written as JSON, which means the same in every YAML.
+fn ours(init: &CloudInit, beside: bool) -> String {
+    let mut text = "#cloud-config\n".to_owned();
+    if beside {
+        // what the user set stays, lists are joined
+        text += "merge_how: \"list(append)+dict(no_replace,recurse_list)+str()\"\n";
+    }
     if !init.hostname.is_empty() {
-        fields.entry("hostname").or_insert_with(|| json!(init.hostname));
+        text += &format!("hostname: {}\n", json!(init.hostname));
     }
     if !init.ssh_keys.is_empty() {
-        let keys = fields.entry("ssh_authorized_keys").or_insert_with(|| json!([]));
-        let Value::Array(keys) = keys else {
-            return bad(
-                "user_data",
-                "ssh_authorized_keys is no list. Write each key on a line of its own, with - in front.",
-            );
-        };
-        for key in &init.ssh_keys {
-            let key = json!(key.trim());
-            if !keys.contains(&key) {
-                keys.push(key);
-            }
-        }
+        let mut keys: Vec<&str> = init.ssh_keys.iter().map(|k| k.trim()).collect();
+        keys.dedup();
+        text += &format!("ssh_authorized_keys: {}\n", json!(keys));
     }
-    let text = match fields.is_empty() {
-        true => "{}\n".to_owned(),
-        false => yaml::write(&Value::Object(fields)).map_err(|message| BadCloudInit { field: "user_data", message })?,
-    };
-    Ok(format!("#cloud-config\n{text}"))
+    text
 }
 
-/// A script beside our own settings.
-fn archive(config: &str, script: &str) -> String {
-    let mut boundary = "==ssvirt==".to_owned();
-    while script.contains(&boundary) {
-        boundary.push('=');
-    }
-    let part = |kind: &str, name: &str, text: &str| {
-        format!(
-            "--{boundary}\nContent-Type: {kind}\nMIME-Version: 1.0\nContent-Transfer-Encoding: base64\n\
+/// Several texts in one, as cloud-init takes them.
+fn archive<const N: usize>(parts: [(&str, &str, &str); N]) -> String {
+    // base64 has no '=' but at its end, so no part can hold the boundary
+    let boundary = "==ssvirt==";
+    let mut all = format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
+    for (kind, name, text) in parts {
+        all += &format!(
+            "--{boundary}\nContent-Type: {kind}; charset=\"utf-8\"\nMIME-Version: 1.0\nContent-Transfer-Encoding: base64\n\
              Content-Disposition: attachment; filename=\"{name}\"\n\n{}\n",
             BASE64_STANDARD.encode(text)
-        )
-    };
-    format!(
-        "Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n{}{}--{boundary}--\n",
-        part("text/cloud-config", "config.yaml", config),
-        part("text/x-shellscript", "script", script)
-    )
+        );
+    }
+    all + &format!("--{boundary}--\n")
 }
 
 fn network_data(text: &str) -> Result<String, BadCloudInit> {
@@ -191,45 +195,52 @@ mod tests {
 
     const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1mHBaSf5Tq9x9tTn1l8VJ5qQ9m8mC1m3Z0mZ9yQ2aB me@home";
 
-    fn read(text: &str) -> Value {
-        assert!(text.starts_with("#cloud-config\n"), "{text}");
-        yaml::parse(text).expect("YAML")
+    /// The texts of an archive.
+    fn parts(text: &str) -> Vec<String> {
+        assert!(text.starts_with("Content-Type: multipart/mixed"), "{text}");
+        let bodies = text.split("--==ssvirt==").skip(1).filter_map(|p| p.split_once("\n\n"));
+        bodies
+            .map(|(_, b)| String::from_utf8(BASE64_STANDARD.decode(b.trim()).expect("base64")).expect("text"))
+            .collect()
     }
 
     #[test]
-    fn keys_and_host_name_are_added_and_what_the_user_wrote_stays() {
+    fn keys_and_host_name_stand_beside_what_the_user_wrote() {
+        let written =
+            "#cloud-config\npackage_update: yes\nssh_authorized_keys:\n- ssh-rsa AAAA # mine\nx: &a [1]\ny: *a\n";
         let init = CloudInit {
-            user_data: "#cloud-config\r\npackages: [nginx]\nhostname: mine\nssh_authorized_keys:\n- ssh-rsa AAAA\n"
-                .into(),
-            ssh_keys: vec![KEY.into(), KEY.into()],
-            hostname: "web".into(),
+            user_data: written.replace('\n', "\r\n"),
+            ssh_keys: vec![KEY.into(), format!("{KEY} ")],
+            hostname: "yes".into(),
             ..CloudInit::default()
         };
-        let v = read(&user_data(&init).expect("good"));
-        assert_eq!(v, json!({"packages": ["nginx"], "hostname": "mine", "ssh_authorized_keys": ["ssh-rsa AAAA", KEY]}));
-        let v = read(&user_data(&CloudInit { user_data: String::new(), ..init }).expect("good"));
-        assert_eq!(v, json!({"hostname": "web", "ssh_authorized_keys": [KEY]}));
+        let text = user_data(&init).expect("good");
+        let [theirs, ours] = &parts(&text)[..] else { panic!("{text}") };
+        assert_eq!(theirs, written, "to the letter");
+        assert!(ours.contains("merge_how: \"list(append)+dict(no_replace,recurse_list)+str()\"\n"), "{ours}");
+        assert!(ours.contains("hostname: \"yes\"\n"), "quoted, since it would be a boolean: {ours}");
+        assert!(ours.contains(&format!("ssh_authorized_keys: [\"{KEY}\"]\n")), "{ours}");
+        let alone = user_data(&CloudInit { user_data: String::new(), ..init }).expect("good");
+        assert_eq!(alone, format!("#cloud-config\nhostname: \"yes\"\nssh_authorized_keys: [\"{KEY}\"]\n"));
     }
 
     #[test]
-    fn values_survive_being_written_again() {
-        let text = "#cloud-config\nwrite_files:\n- path: /a\n  permissions: '0644'\n  content: |\n    yes: no\n    #x\n  n: 0o17\nruncmd:\n- [sh, -c, \"echo 'a: b' # c\"]\npassword: '123'\nversion: 1.0\n";
-        let before = yaml::parse(text).expect("YAML");
-        let after = user_data(&CloudInit { user_data: text.into(), ..CloudInit::default() }).expect("good");
-        assert_eq!(read(&after), before, "{after}");
+    fn data_that_needs_nothing_stays_alone() {
+        let written = "#cloud-config\nhostname: mine\n";
+        let init = CloudInit { user_data: written.into(), hostname: "web".into(), ..CloudInit::default() };
+        assert_eq!(user_data(&init).as_deref(), Ok(written));
+        let included = "#include\nhttps://example.org/x\n";
+        let init = CloudInit { user_data: included.into(), ..CloudInit::default() };
+        assert_eq!(user_data(&init).as_deref(), Ok(included));
     }
 
     #[test]
     fn a_script_travels_beside_the_settings() {
-        let init = CloudInit {
-            user_data: "#!/bin/sh\necho ==ssvirt==\n".into(),
-            hostname: "web".into(),
-            ..CloudInit::default()
-        };
+        let script = "#!/bin/sh\necho --==ssvirt==\n";
+        let init = CloudInit { user_data: script.into(), hostname: "web".into(), ..CloudInit::default() };
         let text = user_data(&init).expect("good");
-        assert!(text.starts_with("Content-Type: multipart/mixed; boundary=\"==ssvirt===\""), "{text}");
-        assert!(text.contains(&BASE64_STANDARD.encode(&init.user_data)), "{text}");
-        assert!(text.contains(&BASE64_STANDARD.encode("#cloud-config\nhostname: web\n")), "{text}");
+        assert_eq!(parts(&text), ["#cloud-config\nhostname: \"web\"\n", script]);
+        assert!(text.contains("text/x-shellscript"), "{text}");
     }
 
     #[test]
@@ -241,7 +252,6 @@ mod tests {
             ("#cloud-config\n- a\n", vec![], "user_data"),
             ("#cloud-config\na: [\n", vec![], "user_data"),
             ("#cloud-config\na: 1\na: 2\n", vec![], "user_data"),
-            ("#cloud-config\na: &x 1\nb: *x\n", vec![], "user_data"),
             ("#cloud-config\nssh_authorized_keys: x\n", keys.clone(), "user_data"),
             (large.as_str(), vec![], "user_data"),
             ("", vec!["-----BEGIN OPENSSH PRIVATE KEY-----".to_owned()], "ssh_keys"),

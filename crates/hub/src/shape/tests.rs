@@ -174,7 +174,7 @@ fn a_cloud_init_secret_belongs_to_its_vm() {
         secret(&identity(0xab, "web"), &CloudInit { hostname: "web".into(), ..CloudInit::default() }).expect("good");
     assert_eq!(s["metadata"]["name"], "web-00000000ab-cloudinit");
     assert_eq!(s["metadata"]["labels"][VM_ID], Uuid::from_u128(0xab).to_string());
-    assert_eq!(s["data"]["userdata"], "I2Nsb3VkLWNvbmZpZwpob3N0bmFtZTogd2ViCg==");
+    assert_eq!(s["data"]["userdata"], "I2Nsb3VkLWNvbmZpZwpob3N0bmFtZTogIndlYiIK");
     assert!(s["data"].get("networkdata").is_none());
 }
 

@@ -220,3 +220,33 @@ async fn long_lists_come_in_pages_and_whole() {
     assert_eq!(found.len(), 1100);
     assert!(!version.is_empty());
 }
+
+#[tokio::test]
+async fn late_workers_never_start_a_vm_that_was_deleted() {
+    let w = world().await;
+    w.home().await;
+    let (vms, key) = (&VIRTUAL_MACHINES, vm_key(10));
+    for round in 0..40 {
+        let old = w.make_vm(10).await.expect("made");
+        let zombie = async {
+            for _ in 0..6 {
+                let on = patch::power(&old.uid, RunStrategy::Always);
+                if let Err(e) = w.client.patch_fenced(vms, &key, &old.uid, on).await {
+                    assert!(matches!(e, Error::NotOurs(_) | Error::BeingDeleted(_)), "{e:?}");
+                }
+            }
+        };
+        let user = async {
+            w.client.delete_fenced(vms, &key, &old.uid, Propagation::Background).await.expect("deleted");
+            w.make_vm(10).await.expect("made again")
+        };
+        let (new, ..) = tokio::join!(user, zombie, async {
+            let late = w.client.delete_fenced(vms, &key, &old.uid, Propagation::Background).await;
+            assert!(matches!(late, Ok(_) | Err(Error::NotOurs(_))), "{late:?}");
+        });
+        let there = w.vm_on_hub(10).expect("the new one is there");
+        assert_eq!(there["metadata"]["uid"], new.uid.as_str(), "round {round}");
+        assert_eq!(there["spec"]["runStrategy"], "Halted", "round {round}");
+        w.client.delete_fenced(vms, &key, &new.uid, Propagation::Background).await.expect("deleted");
+    }
+}
