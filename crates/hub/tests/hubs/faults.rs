@@ -79,6 +79,19 @@ async fn a_dead_hub_is_left_alone_and_found_again() {
 }
 
 #[tokio::test]
+async fn of_many_calls_to_a_dead_hub_one_goes_out() {
+    let w = world().await;
+    w.sim.faults().set(Fault::BlackHole, true);
+    let three = futures::future::join_all((0..3).map(|_| w.client.ping())).await;
+    assert!(three.iter().all(Result::is_err));
+    // long enough for the next probe to be due
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let many = futures::future::join_all((0..20).map(|_| w.client.ping())).await;
+    let went_out = many.iter().filter(|e| !matches!(e, Err(Error::Unreachable { why: Reach::Down, .. }))).count();
+    assert_eq!(went_out, 1, "{many:?}");
+}
+
+#[tokio::test]
 async fn a_stopped_hub_refuses() {
     let w = world().await;
     let client = w.client.clone();
