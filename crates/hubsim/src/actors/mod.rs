@@ -23,7 +23,6 @@ mod queue;
 mod server;
 mod snapshot;
 mod storage;
-mod sweep;
 mod template;
 mod virt_api;
 mod webhook;
@@ -139,7 +138,6 @@ pub fn run(client: Client, options: &Options) -> Actors {
     for start in troupe.starts {
         start(&mut tasks, &world);
     }
-    tasks.spawn(sweep::sweep(world));
     Actors { tasks, failures: options.failures.clone() }
 }
 

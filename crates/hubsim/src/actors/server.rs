@@ -1,7 +1,7 @@
 //! How the actors join a simulated hub: its webhooks, virt-api, and the controllers.
 use super::{
     Actors, Admission, Options, VirtApi,
-    api::Api,
+    api::{Api, is_conflict},
     json::{list_mut, stamp},
     kind::INSTANCE,
     run,
@@ -28,15 +28,20 @@ pub fn attach(hub: &Hub, options: &Options) -> Actors {
 /// The guest of a running instance shuts itself down.
 pub async fn guest_power_off(client: Client, clock: &Clock, namespace: &str, name: &str) -> anyhow::Result<()> {
     let api = Api::new(client);
-    let mut vmi = api
-        .get(INSTANCE, namespace, name)
-        .await?
-        .with_context(|| format!("there is no running instance {namespace}/{name} whose guest could power off"))?;
-    vmi["status"]["phase"] = json!("Succeeded");
-    list_mut(&mut vmi, "/status/phaseTransitionTimestamps")
-        .push(json!({"phase": "Succeeded", "phaseTransitionTimestamp": stamp(clock.now())}));
-    api.replace_status(INSTANCE, &vmi).await?;
-    Ok(())
+    loop {
+        let vmi = api.get(INSTANCE, namespace, name).await?;
+        let mut vmi = vmi
+            .with_context(|| format!("there is no running instance {namespace}/{name} whose guest could power off"))?;
+        vmi["status"]["phase"] = json!("Succeeded");
+        list_mut(&mut vmi, "/status/phaseTransitionTimestamps")
+            .push(json!({"phase": "Succeeded", "phaseTransitionTimestamp": stamp(clock.now())}));
+        match api.replace_status(INSTANCE, &vmi).await {
+            Ok(_) => return Ok(()),
+            // an actor was faster: look again
+            Err(e) if is_conflict(&e) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
 }
 
 /// Bodies are options of a few fields.

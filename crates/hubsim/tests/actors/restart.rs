@@ -1,5 +1,6 @@
 use crate::harness::{NAMESPACE, World, condition, vm, vm_path, vmi_path, vms};
-use hubsim::actors;
+use hubsim::{Hub, actors};
+use serde_json::json;
 use std::time::Duration;
 
 #[tokio::test]
@@ -18,6 +19,38 @@ async fn actors_that_stop_in_the_middle_go_on_where_they_were() {
     let vmi = world.get(&vmi_path("web")).await.json();
     let phases = vmi["status"]["phaseTransitionTimestamps"].as_array().unwrap().len();
     assert_eq!(phases, 4, "every phase once: {:#}", vmi["status"]["phaseTransitionTimestamps"]);
+}
+
+#[tokio::test]
+async fn a_hub_that_is_stopped_in_the_middle_goes_on_at_its_next_start() {
+    let folder = std::env::temp_dir().join(format!("hubsim-actors-{}", std::process::id()));
+    let options = actors::Options { delay: Duration::from_millis(40), ..Default::default() };
+    let start = || Hub::start(hubsim::Options { data_dir: Some(folder.clone()), ..Default::default() });
+    let hub = start().await.unwrap();
+    actors::furnish(hub.inside(), hub.flavour()).await.unwrap();
+    let running = actors::attach(&hub, &options);
+    let namespace = json!({"metadata": {"name": NAMESPACE}});
+    for (at, object) in [("/api/v1/namespaces".to_owned(), namespace), (vms(), vm("web", "Always"))] {
+        let request = http::Request::post(at).header("content-type", "application/json");
+        hub.inside().request_text(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    running.stop().await;
+    hub.stop().await;
+
+    let hub = start().await.unwrap();
+    let _running = actors::attach(&hub, &options);
+    let begin = std::time::Instant::now();
+    loop {
+        let vm = hub.object("kubevirt.io", "virtualmachines", NAMESPACE, "web").unwrap();
+        if vm["status"]["printableStatus"] == "Running" {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "{:#}", vm["status"]);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    hub.stop().await;
+    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]
