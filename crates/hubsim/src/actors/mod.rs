@@ -1,8 +1,7 @@
-//! Actors that play the controllers of a real hub: KubeVirt, CDI, OVN's networks and OpenShift's
-//! templates.
+//! Actors that play the controllers of a real hub: KubeVirt, CDI, OVN's networks and OpenShift's templates.
 //!
 //! They speak through a client only, so they run against any API server. Everything they know is on the server: they
-//! can be stopped at any moment and go on from there. [`attach`] gives a [`Hub`] all of it, [`run`] starts the
+//! can be stopped at any moment and go on from there. [`attach`] gives a [`Hub`](crate::Hub) all of it, [`run`] starts the
 //! controllers alone, [`furnish`] makes what a fresh hub contains.
 mod actor;
 mod address;

@@ -41,6 +41,8 @@ async fn a_machine_comes_up_with_disk_address_and_agent() {
 
     let info = format!("/apis/subresources.kubevirt.io/v1/namespaces/{NAMESPACE}/{VMI}/web/guestosinfo");
     assert_eq!(world.get(&info).await.json()["os"]["id"], "fedora");
+    let version = world.get("/apis/subresources.kubevirt.io/v1/version").await.json();
+    assert_eq!(version["gitVersion"].as_str(), world.hub.flavour().kubevirt.as_deref());
     let events = world.get(&format!("/api/v1/namespaces/{NAMESPACE}/events")).await.json();
     let told = |reason: &str| events["items"].as_array().unwrap().iter().any(|e| e["reason"] == reason);
     assert!(told("SuccessfulCreate") && told("SuccessfulDataVolumeCreate") && told("Started"));

@@ -175,7 +175,7 @@ impl Visit<'_> {
 
     fn kubevirt_version(&self) -> String {
         let all = self.world.all(KUBEVIRT);
-        all.first().and_then(|kv| kv.text("/status/observedKubeVirtVersion")).unwrap_or("v1.6.6").to_owned()
+        all.first().and_then(|kv| kv.text("/status/observedKubeVirtVersion")).unwrap_or("latest").to_owned()
     }
 
     /// First the error, then the waiting after it, as the kubelet shows them in turn.

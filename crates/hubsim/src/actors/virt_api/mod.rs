@@ -55,7 +55,7 @@ impl VirtApi {
     pub async fn call(&self, method: &Method, path: &str, body: &[u8]) -> Result<Answer, Refusal> {
         let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
         match (method.as_str(), parts.as_slice()) {
-            ("GET", ["version"]) => Ok(Answer { code: 200, body: Some(json!({"gitVersion": "v1.6.6"})) }),
+            ("GET", ["version"]) => self.version().await,
             ("GET", ["healthz"]) => Ok(Answer { code: 200, body: Some(json!({"apiserver": {"connectivity": "ok"}})) }),
             ("PUT", ["namespaces", namespace, "virtualmachines", name, call]) if MACHINE_CALLS.contains(call) => {
                 self.machine(namespace, name, call, &options(body)?).await
@@ -72,6 +72,12 @@ impl VirtApi {
             }
             _ => Err(Refusal::page_not_found()),
         }
+    }
+
+    async fn version(&self) -> Result<Answer, Refusal> {
+        let all = self.api.page(KUBEVIRT, None).await.map_err(internal)?;
+        let version = all.items.first().and_then(|kv| kv.text("/status/observedKubeVirtVersion"));
+        Ok(Answer { code: 200, body: Some(json!({"gitVersion": version.unwrap_or_default()})) })
     }
 
     async fn machine(&self, namespace: &str, name: &str, call: &str, options: &Value) -> Result<Answer, Refusal> {
