@@ -10,6 +10,8 @@ pub enum Reach {
     Org,
     /// As `Org` with the right; without it one's own things.
     OrgOrOwn,
+    /// With the right: one's own things, and everybody's of the organization for who may see all vApps.
+    Mine,
     /// One's own user only, no right needed.
     Oneself,
 }
@@ -90,6 +92,49 @@ actions! {
     VdcEnable "vdc.enable" Vdc VdcEnable Org changes "enable a VDC" "Enabled VDC",
     VdcDisable "vdc.disable" Vdc VdcEnable Org changes "disable a VDC" "Disabled VDC",
     VdcDelete "vdc.delete" Vdc VdcDelete Org changes "delete a VDC" "Deleted VDC",
+    HubList "hub.list" Hub HubView Provider reads "list hubs" "Listed hubs",
+    HubView "hub.view" Hub HubView Provider reads "see a hub" "Looked at hub",
+    HubRegister "hub.register" Hub HubManage Provider changes "register a hub" "Registered hub",
+    HubEdit "hub.edit" Hub HubManage Provider changes "edit a hub" "Edited hub",
+    HubCredential "hub.credential" Hub HubManage Provider changes "change a hub's kubeconfig" "Changed the kubeconfig of hub",
+    HubCordon "hub.cordon" Hub HubManage Provider changes "cordon a hub" "Cordoned hub",
+    HubUncordon "hub.uncordon" Hub HubManage Provider changes "uncordon a hub" "Uncordoned hub",
+    HubDelete "hub.delete" Hub HubManage Provider changes "delete a hub" "Deleted hub",
+    HubFault "hub.fault" Hub HubManage Provider changes "switch a fault of a simulated hub" "Switched a fault of hub",
+    WorkList "work.list" Hub HubView Provider reads "see the queue of work" "Looked at the queue of work",
+    WorkRetry "work.retry" Hub HubManage Provider changes "try failed work again" "Tried again",
+    CatalogList "catalog.list" Catalog CatalogViewPublished Org reads "list catalogs" "Listed catalogs",
+    CatalogView "catalog.view" Catalog CatalogViewPublished Org reads "see a catalog" "Looked at catalog",
+    CatalogCreate "catalog.create" Catalog CatalogCreate Org changes "create a catalog" "Created catalog",
+    CatalogEdit "catalog.edit" Catalog CatalogEdit Org changes "edit a catalog" "Edited catalog",
+    CatalogShare "catalog.share" Catalog CatalogShare Org changes "share a catalog" "Shared catalog",
+    CatalogDelete "catalog.delete" Catalog CatalogCreate Org changes "delete a catalog" "Deleted catalog",
+    TemplateView "template.view" Template TemplateView Org reads "see a template" "Looked at template",
+    VappList "vapp.list" Vapp none Mine reads "list vApps and VMs" "Listed vApps",
+    VappView "vapp.view" Vapp none Mine reads "see a vApp" "Looked at vApp",
+    VappCreate "vapp.create" Vapp VappCreate Mine changes "create a vApp" "Created vApp",
+    VappEdit "vapp.edit" Vapp VappEdit Mine changes "edit a vApp" "Edited vApp",
+    VappPowerOn "vapp.power_on" Vapp VappPower Mine changes "power on a vApp" "Powered on vApp",
+    VappPowerOff "vapp.power_off" Vapp VappPower Mine changes "power off a vApp" "Powered off vApp",
+    VappShutdown "vapp.shutdown" Vapp VappPower Mine changes "shut down a vApp" "Shut down vApp",
+    VappReboot "vapp.reboot" Vapp VappPower Mine changes "reboot a vApp" "Rebooted vApp",
+    VappReset "vapp.reset" Vapp VappPower Mine changes "reset a vApp" "Reset vApp",
+    VappSuspend "vapp.suspend" Vapp VappPower Mine changes "suspend a vApp" "Suspended vApp",
+    VappDiscard "vapp.discard" Vapp VappPower Mine changes "discard a vApp's suspended state" "Discarded the suspended state of vApp",
+    VappDelete "vapp.delete" Vapp VappDelete Mine changes "delete a vApp" "Deleted vApp",
+    VmView "vm.view" Vm none Mine reads "see a VM" "Looked at VM",
+    VmCreate "vm.create" Vm VappCreate Mine changes "add a VM" "Added VM",
+    VmEdit "vm.edit" Vm VmEdit Mine changes "edit a VM" "Edited VM",
+    VmResize "vm.resize" Vm VmEditCpu Mine changes "resize a VM" "Resized VM",
+    VmPowerOn "vm.power_on" Vm VappPower Mine changes "power on a VM" "Powered on VM",
+    VmPowerOff "vm.power_off" Vm VappPower Mine changes "power off a VM" "Powered off VM",
+    VmShutdown "vm.shutdown" Vm VappPower Mine changes "shut down a VM" "Shut down VM",
+    VmReboot "vm.reboot" Vm VappPower Mine changes "reboot a VM" "Rebooted VM",
+    VmReset "vm.reset" Vm VappPower Mine changes "reset a VM" "Reset VM",
+    VmSuspend "vm.suspend" Vm VappPower Mine changes "suspend a VM" "Suspended VM",
+    VmDiscard "vm.discard" Vm VappPower Mine changes "discard a VM's suspended state" "Discarded the suspended state of VM",
+    VmDelete "vm.delete" Vm VappDelete Mine changes "delete a VM" "Deleted VM",
+    TaskCancel "task.cancel" Task TaskAbort OrgOrOwn changes "cancel a task" "Cancelled task",
     TaskList "task.list" Task TaskView OrgOrOwn reads "list tasks" "Listed tasks",
     TaskView "task.view" Task TaskView OrgOrOwn reads "see a task" "Looked at task",
     EventList "event.list" Event EventView OrgOrOwn reads "list events" "Listed events",
@@ -112,6 +157,28 @@ impl Action {
         let words: Vec<&str> = self.phrase().split(' ').filter(|w| !matches!(*w, "a" | "an" | "the")).collect();
         let words = words.join(" ");
         words.get(..1).unwrap_or_default().to_uppercase() + words.get(1..).unwrap_or_default()
+    }
+
+    /// Does it turn machines on or off, or something between?
+    pub fn is_power(self) -> bool {
+        use Action::*;
+        matches!(
+            self,
+            VmPowerOn
+                | VmPowerOff
+                | VmShutdown
+                | VmReboot
+                | VmReset
+                | VmSuspend
+                | VmDiscard
+                | VappPowerOn
+                | VappPowerOff
+                | VappShutdown
+                | VappReboot
+                | VappReset
+                | VappSuspend
+                | VappDiscard
+        )
     }
 
     pub fn parse(key: &str) -> Option<Action> {

@@ -1,5 +1,16 @@
 //! What the state of a thing allows and why not. Buttons, API faults and links all ask here.
-use crate::{Action, Error, Result, UserId, org::Org, role::Role, user::User, vdc::Vdc};
+use crate::{
+    Action, Error, Result, UserId,
+    catalog::Catalog,
+    hub::{Capability, Hub},
+    org::Org,
+    role::Role,
+    template::Template,
+    user::User,
+    vapp::Vapp,
+    vdc::Vdc,
+    vm::{Power, Vm, VmState},
+};
 
 /// Why something can't be done now, and what to do about it.
 pub type WhyNot = String;
@@ -58,6 +69,103 @@ pub fn role(role: &Role, action: Action) -> Result<(), WhyNot> {
         _ => Ok(()),
     }
 }
+
+pub fn hub(hub: &Hub, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::HubCordon if hub.cordoned => Err("It is cordoned already.".into()),
+        Action::HubUncordon if !hub.cordoned => Err("It is not cordoned.".into()),
+        Action::HubDelete if hub.vms > 0 => Err(format!("It has {}. Delete them first.", count(hub.vms, "VM", "VMs"))),
+        Action::HubDelete if hub.vdcs > 0 => {
+            Err(format!("{} on it. Delete them first, or wait until they are gone.", live(hub.vdcs)))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn catalog(catalog: &Catalog, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::CatalogDelete if catalog.templates > 0 && !catalog.from_hubs => {
+            Err(format!("It has {}. Delete them first.", count(catalog.templates, "template", "templates")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Can a vApp be made from it?
+pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::VappCreate if template.vanished() => {
+            Err(format!("{} is on no hub any more. Choose another template.", template.name))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
+    let n = vapp.vms;
+    match action {
+        _ if vapp.deleted => Err("It is being deleted.".into()),
+        Action::VappPowerOn | Action::VmCreate if !vapp.vdc_enabled => Err(disabled(&vapp.vdc_name)),
+        Action::VmCreate if vapp.instance_of.is_some() => {
+            Err("Its VMs come from a template as they are. Make another vApp for more.".into())
+        }
+        Action::VappPowerOn
+        | Action::VappPowerOff
+        | Action::VappShutdown
+        | Action::VappReboot
+        | Action::VappReset
+        | Action::VappSuspend
+        | Action::VappDiscard
+            if n.all == 0 =>
+        {
+            Err("It has no VMs.".into())
+        }
+        Action::VappPowerOn if n.running == n.all => Err("All its VMs run.".into()),
+        Action::VappPowerOff if n.stopped == n.all => Err("All its VMs are stopped.".into()),
+        Action::VappShutdown | Action::VappReboot | Action::VappReset | Action::VappSuspend if n.running == 0 => {
+            Err("None of its VMs runs.".into())
+        }
+        Action::VappDiscard if n.suspended == 0 => Err("None of its VMs is suspended.".into()),
+        _ => Ok(()),
+    }
+}
+
+pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
+    let state = vm.state();
+    match (action, state) {
+        (_, VmState::Deleting) => Err("It is being deleted.".into()),
+        (Action::VmView | Action::VmDelete | Action::VmEdit, _) => Ok(()),
+        (_, VmState::Missing) => {
+            Err("It was deleted on its hub by hand. Delete it here, and deploy it again if it is still needed.".into())
+        }
+        (Action::VmPowerOn, _) if !vm.vdc_enabled => Err(disabled(&vm.vdc_name)),
+        (Action::VmPowerOn, VmState::Running | VmState::Migrating) => Err("It runs.".into()),
+        (Action::VmPowerOn, VmState::Starting) => Err("It is starting.".into()),
+        (Action::VmPowerOn, VmState::Waiting | VmState::Creating) if vm.power == Power::On => {
+            Err("It starts as soon as it is made.".into())
+        }
+        (Action::VmPowerOff, VmState::Stopped) => Err("It is stopped.".into()),
+        (Action::VmPowerOff, VmState::Waiting | VmState::Creating) if vm.power == Power::Off => {
+            Err("It will not start.".into())
+        }
+        (Action::VmShutdown | Action::VmReboot | Action::VmReset | Action::VmSuspend, _) if !vm.seen.on() => {
+            Err("It does not run.".into())
+        }
+        (Action::VmDiscard, state) if state != VmState::Suspended => Err("It is not suspended.".into()),
+        _ => Ok(()),
+    }
+}
+
+fn disabled(vdc: &str) -> WhyNot {
+    format!("The VDC {vdc} is disabled, so nothing new starts in it. An administrator can enable it.")
+}
+
+fn live(vdcs: i64) -> String {
+    if vdcs == 1 { "1 VDC lives".into() } else { format!("{} VDCs live", crate::quota::thousands(vdcs)) }
+}
+
+/// What a hub must be open for.
+pub const VMS: Capability = Capability::VirtualMachines;
 
 /// For operations: the reason as an error.
 pub fn or_not_now(answer: Result<(), WhyNot>) -> Result<()> {

@@ -36,6 +36,9 @@ pub fn decide(actor: &Actor, action: Action, on: Resource) -> Decision {
         Reach::OrgOrOwn if own && org == Some(actor.org) => Decision::Allow,
         Reach::OrgOrOwn if has && near => Decision::Allow,
         Reach::OrgOrOwn => Decision::Hide,
+        Reach::Mine if action.right().is_some() && !has => Decision::Forbid(action.right()),
+        Reach::Mine if near && (own || actor.provider || actor.has(Right::VappViewAll)) => Decision::Allow,
+        Reach::Mine => Decision::Hide,
         _ if !has => Decision::Forbid(action.right()),
         Reach::Provider if actor.provider => Decision::Allow,
         Reach::Provider => Decision::Forbid(None),
@@ -65,6 +68,9 @@ pub enum Scope {
 /// The scope of a list, wished for one organization or (None) for as much as one may see.
 pub fn list_scope(actor: &Actor, action: Action, wish: Option<OrgId>) -> Result<Scope> {
     let Some(org) = wish.or((!actor.provider).then_some(actor.org)) else {
+        if action.reach() == Reach::Mine && action.right().is_none_or(|r| actor.has(r)) {
+            return Ok(Scope::All);
+        }
         return match (action.right(), actor.user) {
             (Some(r), Some(user)) if !actor.has(r) && action.reach() == Reach::OrgOrOwn => {
                 Ok(Scope::Own(actor.org, user))
@@ -75,10 +81,12 @@ pub fn list_scope(actor: &Actor, action: Action, wish: Option<OrgId>) -> Result<
     };
     match decide(actor, action, Resource::Of(org)) {
         Decision::Allow => Ok(Scope::Org(org)),
-        Decision::Hide if action.reach() == Reach::OrgOrOwn && org == actor.org => match actor.user {
-            Some(user) => Ok(Scope::Own(org, user)),
-            None => Err(Error::NotFound(action.kind())),
-        },
+        Decision::Hide if matches!(action.reach(), Reach::OrgOrOwn | Reach::Mine) && org == actor.org => {
+            match actor.user {
+                Some(user) => Ok(Scope::Own(org, user)),
+                None => Err(Error::NotFound(action.kind())),
+            }
+        }
         Decision::Forbid(right) => Err(Error::Forbidden { action, right }),
         Decision::Hide => Err(Error::NotFound(action.kind())),
     }

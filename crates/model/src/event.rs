@@ -30,6 +30,8 @@ pub struct Event {
 pub struct Change {
     pub org: OrgId,
     pub user: Option<UserId>,
+    /// Whose thing it is, where it is somebody's.
+    pub owner: Option<UserId>,
     pub kind: Kind,
     pub id: Option<Uuid>,
 }

@@ -2,11 +2,15 @@
 use crate::{
     Conflict, ConflictField, Kind,
     audit::FieldChange,
+    catalog::CatalogSpec,
+    hub::HubSpec,
     org::{Leases, OrgSpec},
     quota::{Limits, Measure},
     role::RoleForm,
     user::UserSpec,
+    vapp::VappSpec,
     vdc::VdcSpec,
+    vm::VmSpec,
 };
 use std::collections::BTreeMap;
 use time::OffsetDateTime;
@@ -53,7 +57,58 @@ impl Fields for VdcSpec {
             ("allocation_model", self.allocation_model.label().to_owned()),
         ];
         out.extend(limit_fields(&self.limits));
+        let hubs: Vec<&str> = self.hubs.iter().map(|h| h.0.as_str()).collect();
+        out.push(("hubs", if hubs.is_empty() { "all".into() } else { hubs.join(", ") }));
+        out.extend([("region", self.region.clone()), ("zone", self.zone.clone())]);
         out
+    }
+}
+
+/// Without its kubeconfig, which is never shown.
+impl Fields for HubSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let capabilities: Vec<&str> = self.capabilities.iter().map(|c| c.key()).collect();
+        vec![
+            ("id", self.id.clone()),
+            ("description", self.description.clone()),
+            ("hub_type", self.hub_type.key().to_owned()),
+            ("capabilities", capabilities.join(", ")),
+            ("namespace", self.namespace.clone()),
+            ("region", self.region.clone()),
+            ("zone", self.zone.clone()),
+        ]
+    }
+}
+
+impl Fields for CatalogSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let shared = match (self.shared_to_all, self.shared_to.len()) {
+            (true, _) => "all organizations".to_owned(),
+            (false, 0) => "nobody".to_owned(),
+            (false, n) => format!("{n} organizations"),
+        };
+        vec![("name", self.name.clone()), ("description", self.description.clone()), ("shared", shared)]
+    }
+}
+
+impl Fields for VappSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let vms: Vec<&str> = self.vms.iter().map(|v| v.name.as_str()).collect();
+        vec![("name", self.name.clone()), ("description", self.description.clone()), ("vms", vms.join(", "))]
+    }
+}
+
+impl Fields for VmSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("name", self.name.clone()),
+            ("description", self.description.clone()),
+            ("computer_name", self.computer_name.clone()),
+            ("cpus", Measure::Cpus.words(self.cpus.into())),
+            ("memory", Measure::Memory.words(self.memory_mb)),
+            ("storage", Measure::Storage.words(self.storage_mb())),
+            ("power", self.power.key().to_owned()),
+        ]
     }
 }
 

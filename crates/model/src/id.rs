@@ -13,6 +13,11 @@ pub enum Kind {
     User,
     Role,
     Vdc,
+    Hub,
+    Catalog,
+    Template,
+    Vapp,
+    Vm,
     Task,
     Session,
     Token,
@@ -21,12 +26,17 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
         Kind::Role,
         Kind::Vdc,
+        Kind::Hub,
+        Kind::Catalog,
+        Kind::Template,
+        Kind::Vapp,
+        Kind::Vm,
         Kind::Task,
         Kind::Session,
         Kind::Token,
@@ -42,6 +52,11 @@ impl Kind {
             Kind::User => "user",
             Kind::Role => "role",
             Kind::Vdc => "vdc",
+            Kind::Hub => "hub",
+            Kind::Catalog => "catalog",
+            Kind::Template => "vapptemplate",
+            Kind::Vapp => "vapp",
+            Kind::Vm => "vm",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "token",
@@ -61,6 +76,9 @@ impl Kind {
             Kind::User => Some(Action::UserList),
             Kind::Role => Some(Action::RoleList),
             Kind::Vdc => Some(Action::VdcList),
+            Kind::Hub => Some(Action::HubList),
+            Kind::Catalog | Kind::Template => Some(Action::CatalogList),
+            Kind::Vapp | Kind::Vm => Some(Action::VappList),
             Kind::Installation | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => None,
         }
     }
@@ -73,6 +91,11 @@ impl Kind {
             Kind::User => "user",
             Kind::Role => "role",
             Kind::Vdc => "VDC",
+            Kind::Hub => "hub",
+            Kind::Catalog => "catalog",
+            Kind::Template => "template",
+            Kind::Vapp => "vApp",
+            Kind::Vm => "VM",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "API token",
@@ -144,7 +167,10 @@ macro_rules! ids {
     )*};
 }
 
-ids!(OrgId Org, UserId User, RoleId Role, VdcId Vdc, TaskId Task, TokenId Token, EventId Event, AuditId Audit);
+ids!(
+    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, VappId Vapp, VmId Vm, TaskId Task,
+    TokenId Token, EventId Event, AuditId Audit,
+);
 
 #[cfg(test)]
 mod tests {

@@ -3,27 +3,37 @@ pub mod action;
 pub mod actor;
 pub mod audit;
 pub mod can;
+pub mod catalog;
 pub mod decide;
 mod error;
 pub mod event;
 mod fields;
+pub mod hub;
 mod id;
 pub mod idp;
 pub mod list;
 pub mod name;
 pub mod org;
 pub mod permissions;
+pub mod placement;
 pub mod quota;
 pub mod right;
 pub mod role;
 pub mod session;
 pub mod task;
+pub mod template;
 pub mod user;
+pub mod vapp;
 pub mod vdc;
+pub mod vm;
+pub mod work;
 
 pub use action::Action;
 pub use actor::{Actor, Origin, Via};
 pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
 pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
-pub use id::{AuditId, EventId, Kind, OrgId, RoleId, TaskId, TokenId, UserId, VdcId};
+pub use hub::HubId;
+pub use id::{
+    AuditId, CatalogId, EventId, Kind, OrgId, RoleId, TaskId, TemplateId, TokenId, UserId, VappId, VdcId, VmId,
+};
 pub use right::{Right, Rights};

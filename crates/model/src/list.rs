@@ -49,6 +49,10 @@ const OBJECT: FilterSpec = FilterSpec {
         ("user", "Users"),
         ("role", "Roles"),
         ("vdc", "VDCs"),
+        ("vapp", "vApps"),
+        ("vm", "VMs"),
+        ("catalog", "Catalogs"),
+        ("hub", "Hubs"),
         ("session", "Sign-ins"),
     ],
 };
@@ -92,6 +96,53 @@ pub static VDCS: ListSpec = ListSpec {
                 ("ReservationPool", "Reservation pool"),
             ],
         },
+    ],
+};
+
+pub static CATALOGS: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created")],
+    descending: false,
+    filters: &[ORGANIZATION],
+};
+
+pub static TEMPLATES: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created")],
+    descending: false,
+    filters: &[FilterSpec { key: "catalog", label: "Catalog", options: &[] }],
+};
+
+const VDC: FilterSpec = FilterSpec { key: "vdc", label: "VDC", options: &[] };
+const HUB: FilterSpec = FilterSpec { key: "hub", label: "Hub", options: &[] };
+
+/// Filters that only the provider's lists have.
+pub fn for_provider(filter: &FilterSpec) -> bool {
+    *filter == ORGANIZATION || *filter == HUB
+}
+
+pub static VAPPS: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created")],
+    descending: false,
+    filters: &[ORGANIZATION, VDC, HUB],
+};
+
+pub static VMS: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created"), sort("cpus", "CPU"), sort("memory", "Memory")],
+    descending: false,
+    filters: &[
+        FilterSpec {
+            key: "state",
+            label: "State",
+            options: &[
+                ("running", "Running"),
+                ("stopped", "Stopped"),
+                ("suspended", "Suspended"),
+                ("changing", "Changing"),
+                ("failed", "Failed or missing"),
+            ],
+        },
+        ORGANIZATION,
+        VDC,
+        HUB,
     ],
 };
 

@@ -35,6 +35,48 @@ pub fn check_user_name(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
+/// Names that are labels of DNS and Kubernetes as they stand: hubs, namespaces, computers.
+pub fn check_label(label: &str) -> Result<String, String> {
+    let label = label.trim();
+    if label.is_empty() {
+        return Err("A name is needed.".into());
+    }
+    if label.len() > 63 {
+        return Err(format!("At most 63 characters; this has {}.", label.chars().count()));
+    }
+    if !label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-') {
+        return Err("Small letters, digits and hyphens only.".into());
+    }
+    if !starts_and_ends_alphanumeric(label) {
+        return Err("It begins and ends with a letter or a digit.".into());
+    }
+    Ok(label.to_owned())
+}
+
+/// Names of vApps, VMs and templates: for people, so nearly anything on one line.
+pub fn check_title(title: &str) -> Result<String, String> {
+    let title = check_line(title, 128)?;
+    if title.is_empty() {
+        return Err("A name is needed.".into());
+    }
+    Ok(title)
+}
+
+/// The nearest label to a name, at most so long; `vm` where nothing is left of it.
+pub fn label_from(name: &str, at_most: usize) -> String {
+    let mut label = String::new();
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() => label.push(c.to_ascii_lowercase()),
+            _ if !label.ends_with('-') && !label.is_empty() => label.push('-'),
+            _ => {}
+        }
+    }
+    label.truncate(at_most);
+    let label = label.trim_end_matches('-');
+    if label.is_empty() { "vm".to_owned() } else { label.to_owned() }
+}
+
 fn starts_and_ends_alphanumeric(name: &str) -> bool {
     let edge = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     edge(name.as_bytes().first()) && edge(name.as_bytes().last())

@@ -1,5 +1,5 @@
 //! Who may do what, as a table people can read. `docs/PERMISSIONS.md` is this, and a test compares them.
-use crate::{Action, action::Reach, role::Predefined};
+use crate::{Action, Right, action::Reach, role::Predefined};
 use std::fmt::Write;
 
 pub fn markdown() -> String {
@@ -32,6 +32,10 @@ fn word(action: Action, role: Predefined) -> &'static str {
     match action.reach() {
         Reach::Oneself => "own",
         Reach::OrgOrOwn if !has => "own",
+        Reach::Mine if action.right().is_some() && !has => "",
+        Reach::Mine if provider => "all",
+        Reach::Mine if role.rights().has(Right::VappViewAll) => "org",
+        Reach::Mine => "own",
         Reach::Provider if has && provider => "all",
         Reach::Org | Reach::OrgOrOwn if has && provider => "all",
         Reach::Org | Reach::OrgOrOwn if has => "org",

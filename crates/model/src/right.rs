@@ -61,6 +61,7 @@ rights! {
     TemplateEdit "vApp Template / Media: Edit" tenant,
     TemplateCopy "vApp Template / Media: Copy" tenant,
     TemplateDownload "vApp Template: Download" tenant,
+    VappViewAll "vApp: View All" tenant,
     VappCreate "vApp: Create / Reconfigure" tenant,
     VappCopy "vApp: Copy" tenant,
     VappDelete "vApp: Delete" tenant,

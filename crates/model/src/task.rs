@@ -1,5 +1,8 @@
 //! Tasks: what was asked for, until it is done.
-use crate::{Action, Kind, OrgId, TaskId, UserId};
+use crate::{
+    Action, Kind, OrgId, TaskId, UserId,
+    vm::{Power, Seen, Vm},
+};
 use serde::Serialize;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -95,4 +98,62 @@ impl Task {
     pub fn title(&self) -> String {
         format!("{} {}", self.what(), self.object_name)
     }
+}
+
+/// How a task that waits for hubs stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Open { progress: Option<i16>, message: String },
+    Done,
+    Failed(String),
+}
+
+/// From what was observed of one machine. None: it is gone.
+pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
+    let deleting = matches!(action, Action::VmDelete | Action::VappDelete);
+    let Some(vm) = vm else {
+        return if deleting { Verdict::Done } else { Verdict::Failed("It was deleted meanwhile.".into()) };
+    };
+    let open = |message: &str| Verdict::Open { progress: vm.progress, message: message.to_owned() };
+    if deleting {
+        return open("");
+    }
+    if vm.deleted {
+        return Verdict::Failed("It is being deleted.".into());
+    }
+    if vm.applied.is_none_or(|a| a < vm.generation) {
+        return open(if vm.hub.is_none() { "A place for it is looked for." } else { "" });
+    }
+    match (vm.seen, vm.power) {
+        (Seen::Missing, _) => Verdict::Failed("It was deleted on its hub by hand.".into()),
+        (Seen::Failed, _) => Verdict::Failed(vm.reason.clone()),
+        (Seen::Running | Seen::Migrating, Power::On)
+        | (Seen::Stopped, Power::Off)
+        | (Seen::Suspended, Power::Suspended) => Verdict::Done,
+        _ if !vm.outside.is_empty() => Verdict::Failed(vm.outside.clone()),
+        (Seen::Provisioning, _) => open("Its disks are being made."),
+        _ => open(""),
+    }
+}
+
+/// Several machines as one: failed if one failed, done if all are, and as far as they are together.
+pub fn together(each: Vec<(String, Verdict)>) -> Verdict {
+    let all = i16::try_from(each.len()).unwrap_or(i16::MAX).max(1);
+    let mut sum = 0_i16;
+    let (mut waits, mut failed) = (Vec::new(), Vec::new());
+    for (name, one) in each {
+        match one {
+            Verdict::Done => sum += 100 / all,
+            Verdict::Failed(why) => failed.push(format!("{name}: {why}")),
+            Verdict::Open { progress, message } => {
+                sum += progress.unwrap_or(0) / all;
+                waits.push(if message.is_empty() { name } else { format!("{name}: {message}") });
+            }
+        }
+    }
+    if !waits.is_empty() {
+        let message = failed.into_iter().chain(waits).collect::<Vec<_>>().join(" ");
+        return Verdict::Open { progress: Some(sum.min(99)), message };
+    }
+    if failed.is_empty() { Verdict::Done } else { Verdict::Failed(failed.join(" ")) }
 }

@@ -1,6 +1,6 @@
 //! Virtual data centers: a share of the installation that an organization's machines live in.
 use crate::{
-    OrgId, Problems, Result, VdcId, name,
+    HubId, OrgId, Problems, Result, VdcId, name,
     quota::{Amount, Limits, Measure},
 };
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,10 @@ pub struct Vdc {
     pub enabled: bool,
     pub limits: Limits,
     pub used: Amount,
+    /// The hubs its machines may go to; none named: all that can run VMs.
+    pub hubs: Vec<HubId>,
+    pub region: String,
+    pub zone: String,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
@@ -80,6 +84,12 @@ pub struct VdcSpec {
     pub description: String,
     pub allocation_model: AllocationModel,
     pub limits: Limits,
+    #[serde(default)]
+    pub hubs: Vec<HubId>,
+    #[serde(default)]
+    pub region: String,
+    #[serde(default)]
+    pub zone: String,
 }
 
 impl VdcSpec {
@@ -95,8 +105,10 @@ impl VdcSpec {
                 problems.add(m.field(), "A reservation pool sets all of it aside, so a limit is needed.");
             }
         }
+        let region = problems.take("region", name::check_line(&self.region, 63));
+        let zone = problems.take("zone", name::check_line(&self.zone, 63));
         problems.done()?;
-        Ok(VdcSpec { name, description, ..self })
+        Ok(VdcSpec { name, description, region, zone, ..self })
     }
 }
 
@@ -107,6 +119,9 @@ impl From<&Vdc> for VdcSpec {
             description: v.description.clone(),
             allocation_model: v.allocation_model,
             limits: v.limits,
+            hubs: v.hubs.clone(),
+            region: v.region.clone(),
+            zone: v.zone.clone(),
         }
     }
 }

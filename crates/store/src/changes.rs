@@ -17,6 +17,11 @@ impl Store {
         self.changes.subscribe()
     }
 
+    /// Something that a hub reported changed. This replica's streams hear of it at once, the others' by notification.
+    pub fn tell(&self, change: Change) {
+        let _ = self.changes.send(change); // nobody listens: fine
+    }
+
     /// Sends and receives notifications until the pool is closed. It survives a database that goes away.
     pub async fn follow_changes(&self) {
         let mut seen: Option<String> = None;
@@ -36,6 +41,7 @@ impl Store {
             self.read_changes(seen).await?;
             tokio::select! {
                 heard = listener.try_recv() => {
+                    self.work_bell.notify_one();
                     if heard.map_err(mapped)?.is_none() {
                         return Err(Error::Unavailable("the listening connection was lost".into()));
                     }
@@ -54,7 +60,7 @@ impl Store {
     /// see, and this one can, is new, in whatever order transactions began and ended.
     async fn read_changes(&self, seen: &mut Option<String>) -> Result<()> {
         let rows = sqlx::query!(
-            r#"select pg_current_snapshot()::text as "snapshot!", e.org_id as "org_id?", e.user_id, e.object_kind as "object_kind?", e.object_id as "object_id?"
+            r#"select pg_current_snapshot()::text as "snapshot!", e.org_id as "org_id?", e.user_id, e.owner_id, e.object_kind as "object_kind?", e.object_id as "object_id?"
                from (values (1)) as always left join events e
                on e.tx >= pg_snapshot_xmin($1::text::pg_snapshot) and not pg_visible_in_snapshot(e.tx, $1::text::pg_snapshot)
                order by e.tx"#,
@@ -69,6 +75,7 @@ impl Store {
             let change = Change {
                 org: OrgId(org),
                 user: r.user_id.map(UserId),
+                owner: r.owner_id.map(UserId),
                 kind: Kind::parse(&kind).unwrap_or(Kind::Installation),
                 id: r.object_id,
             };

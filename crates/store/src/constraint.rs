@@ -9,12 +9,29 @@ const TAKEN: &[(&str, &str, &str)] = &[
     ("users_name_taken", "name", "Another user of this organization has that name. Choose another one."),
     ("users_identity_taken", "name", "This identity belongs to another user already."),
     ("vdcs_name_taken", "name", "Another VDC of this organization has that name. Choose another one."),
+    ("hubs_pkey", "id", "Another hub has that id. Choose another one."),
+    ("catalogs_name_taken", "name", "Another catalog of this organization has that name. Choose another one."),
+    ("templates_name_taken", "name", "Another template of this catalog has that name. Choose another one."),
+    ("templates_source_taken", "name", "The catalog has this template already."),
+    ("vapps_name_taken", "name", "Another vApp of this VDC has that name. Choose another one."),
+    ("vms_name_taken", "name", "Another VM of this vApp has that name. Choose another one."),
     ("api_tokens_name_taken", "name", "Another of your tokens has that name. Choose another one."),
 ];
 
 /// Check constraints end in one of these; what stands before is the column.
 const CHECKS: [&str; 4] = ["_form", "_length", "_range", "_known"];
-const TABLES: [&str; 5] = ["organizations_", "roles_", "users_", "vdcs_", "api_tokens_"];
+const TABLES: [&str; 10] = [
+    "organizations_",
+    "roles_",
+    "users_",
+    "vdcs_",
+    "api_tokens_",
+    "hubs_",
+    "catalogs_",
+    "templates_",
+    "vapps_",
+    "vms_",
+];
 const FIELDS: &[&str] = &[
     "name",
     "display_name",
@@ -29,6 +46,14 @@ const FIELDS: &[&str] = &[
     "runtime_lease",
     "storage_lease",
     "allocation_model",
+    "id",
+    "hub_type",
+    "namespace",
+    "computer_name",
+    "cpus",
+    "memory",
+    "start_order",
+    "start_delay",
 ];
 
 pub(crate) fn mapped(e: sqlx::Error) -> Error {

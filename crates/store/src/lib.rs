@@ -2,30 +2,48 @@
 //! same transaction.
 mod audit;
 mod bulk;
+mod catalog;
 mod changes;
 mod constraint;
 mod event;
 mod handle;
+mod hub;
 mod idp;
 mod list;
 mod org;
 mod overview;
+mod place;
 mod quota;
 mod role;
 mod session;
 mod task;
+mod task_work;
+mod template;
 mod user;
+mod vapp;
+mod vault;
 mod vdc;
+mod vm;
+mod vm_work;
+mod work;
 mod write;
 
 pub use audit::Refusal;
 pub use bulk::Made;
 pub use handle::Authorized;
+pub use hub::{HubReport, SealedCredential, Trouble};
 pub use idp::IdentityProvider;
 pub use overview::{Counted, Counts};
+pub use place::{Place, VdcWork};
 pub use session::{SessionRow, SessionUser};
 pub use task::{Latest, Tray};
+pub use task_work::OpenTask;
 pub use user::Credentials;
+pub use vapp::{NewVapp, VappWork};
+pub use vault::Vault;
+pub use vm::NewVm;
+pub use vm_work::{Happened, Observed, Report, VmWork};
+pub use work::{AT_ONCE_PER_HUB, Claim, Later};
 pub use write::{Record, Write};
 
 use constraint::mapped;
@@ -48,6 +66,8 @@ pub struct Store {
     pool: PgPool,
     /// Rung after each commit; `changes` tells the other replicas.
     bell: Arc<Notify>,
+    /// Rung when there is work to do.
+    work_bell: Arc<Notify>,
     changes: broadcast::Sender<model::event::Change>,
 }
 
@@ -62,7 +82,12 @@ impl Store {
             .acquire_timeout(Duration::from_secs(3))
             .idle_timeout(Duration::from_secs(300))
             .connect_lazy_with(options);
-        Ok(Store { pool, bell: Arc::new(Notify::new()), changes: broadcast::channel(1024).0 })
+        Ok(Store {
+            pool,
+            bell: Arc::new(Notify::new()),
+            work_bell: Arc::new(Notify::new()),
+            changes: broadcast::channel(1024).0,
+        })
     }
 
     /// Brings the tables and the predefined roles up to date. Replicas that start together wait for each other on
@@ -118,6 +143,11 @@ impl Store {
             .await
             .map_err(mapped)?;
         Ok(number / 10_000)
+    }
+
+    /// Until there may be work to do. The truth is the table: whoever waits here also looks from time to time.
+    pub async fn work_comes(&self) {
+        self.work_bell.notified().await;
     }
 
     /// Connections open and, of these, idle.

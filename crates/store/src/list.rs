@@ -1,7 +1,7 @@
 //! Keyset pages. The shape of a list's SQL is put together here from constants; what people type is always bound.
 use crate::{Store, constraint::mapped};
 use model::{
-    Action, Result,
+    Action, OrgId, Result,
     decide::Scope,
     list::{COUNT_TO, Cursor, ListQuery, MAX_LIMIT, ORGANIZATION, Page, Total},
 };
@@ -21,7 +21,8 @@ pub(crate) struct ListSql {
     pub search: &'static [&'static str],
     /// The column with an action's key, found by the words people read for it; empty without one.
     pub action: &'static str,
-    /// The columns of organization and owner, for the scope.
+    /// The columns of organization and owner, for the scope. Where a column is not enough, a condition with `{}` for the
+    /// organization.
     pub org: &'static str,
     pub owner: &'static str,
 }
@@ -46,6 +47,10 @@ macro_rules! living_columns {
              when 'session' then exists (select from users x where x.id = t.object_id and x.deleted_at is null)
              when 'role' then exists (select from roles x where x.id = t.object_id and x.deleted_at is null)
              when 'vdc' then exists (select from vdcs x where x.id = t.object_id and x.deleted_at is null)
+             when 'vapp' then exists (select from vapps x where x.id = t.object_id and x.gone_at is null)
+             when 'vm' then exists (select from vms x where x.id = t.object_id and x.gone_at is null)
+             when 'catalog' then exists (select from catalogs x where x.id = t.object_id and x.deleted_at is null)
+             when 'hub' then exists (select from hubs x where x.uid = t.object_id)
              else false
            end as object_lives, o.id is not null and o.deleted_at is null as org_lives"
     };
@@ -168,14 +173,33 @@ impl ListSql {
     pub(crate) fn within(&self, b: &mut Build<'_>, scope: Scope) {
         match scope {
             Scope::All => {}
-            Scope::Org(org) => {
-                b.push(format_args!(" and ({} = ", self.org)).push_bind(org.0).push(")");
-            }
+            Scope::Org(org) => self.of_org(b, org),
             Scope::Own(org, user) => {
-                b.push(format_args!(" and ({} = ", self.org)).push_bind(org.0).push(")");
+                self.of_org(b, org);
                 b.push(format_args!(" and {} = ", self.owner)).push_bind(user.0);
             }
         }
+    }
+}
+
+impl ListSql {
+    fn of_org(&self, b: &mut Build<'_>, org: OrgId) {
+        b.push(" and (");
+        match self.org.split_once("{}") {
+            None => {
+                b.push(self.org).push(" = ").push_bind(org.0);
+            }
+            Some((first, rest)) => {
+                b.push(first).push_bind(org.0);
+                for (i, part) in rest.split("{}").enumerate() {
+                    if i > 0 {
+                        b.push_bind(org.0);
+                    }
+                    b.push(part);
+                }
+            }
+        }
+        b.push(")");
     }
 }
 

@@ -108,6 +108,15 @@ fn resource(org: &Org) -> Resource {
 }
 
 impl Store {
+    /// All living ones, to tell their pages that something changed.
+    pub async fn org_ids(&self) -> Result<Vec<OrgId>> {
+        let ids = sqlx::query_scalar!("select id from organizations where deleted_at is null")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(ids.into_iter().map(OrgId).collect())
+    }
+
     pub async fn org(&self, actor: &Actor, action: Action, id: OrgId) -> Result<Authorized<Org>> {
         Authorized::check(actor, action, find(&self.pool, Which::Id(id)).await?, resource)
     }

@@ -6,7 +6,7 @@ use crate::{
     quota::FULLNESS,
 };
 use model::{
-    Action, Actor, Error, OrgId, Result, VdcId,
+    Action, Actor, Error, HubId, OrgId, Result, VdcId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     org::Org,
@@ -47,6 +47,9 @@ struct Row {
     cpus_used: i64,
     memory_used_mb: i64,
     storage_used_mb: i64,
+    hubs: Vec<String>,
+    region: String,
+    zone: String,
     version: i64,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
@@ -71,6 +74,9 @@ fn read(r: Row) -> Result<Vdc> {
             storage_mb: r.storage_limit_mb,
         },
         used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
+        hubs: r.hubs.into_iter().map(HubId).collect(),
+        region: r.region,
+        zone: r.zone,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,
@@ -142,8 +148,8 @@ impl Write<'_> {
     pub async fn vdc_insert(&mut self, id: VdcId, org: &Authorized<Org>, s: &VdcSpec, namespace: &str) -> Result<()> {
         sqlx::query!(
             "insert into vdcs (id, org_id, name, description, namespace_name, allocation_model, vm_limit, cpu_limit, memory_limit_mb,
-                               storage_limit_mb, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                               storage_limit_mb, updated_by, hubs, region, zone)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
             id.0,
             org.id.0,
             s.name,
@@ -155,6 +161,9 @@ impl Write<'_> {
             s.limits.memory_mb,
             s.limits.storage_mb,
             self.actor.name,
+            &hub_words(s),
+            s.region,
+            s.zone,
         )
         .execute(&mut *self.tx)
         .await
@@ -165,7 +174,7 @@ impl Write<'_> {
     pub async fn vdc_update(&mut self, vdc: &Authorized<Vdc>, s: &VdcSpec) -> Result<()> {
         sqlx::query!(
             "update vdcs set name = $2, description = $3, allocation_model = $4, vm_limit = $5, cpu_limit = $6, memory_limit_mb = $7,
-                    storage_limit_mb = $8, version = version + 1, updated_at = now(), updated_by = $9
+                    storage_limit_mb = $8, version = version + 1, updated_at = now(), updated_by = $9, hubs = $10, region = $11, zone = $12
              where id = $1",
             vdc.id.0,
             s.name,
@@ -176,6 +185,9 @@ impl Write<'_> {
             s.limits.memory_mb,
             s.limits.storage_mb,
             self.actor.name,
+            &hub_words(s),
+            s.region,
+            s.zone,
         )
         .execute(&mut *self.tx)
         .await
@@ -207,4 +219,8 @@ impl Write<'_> {
         .map_err(mapped)?;
         Ok(())
     }
+}
+
+fn hub_words(s: &VdcSpec) -> Vec<String> {
+    s.hubs.iter().map(|h| h.0.clone()).collect()
 }

@@ -1,7 +1,7 @@
 //! A transaction that changes something. It can't be committed without saying what was done: the audit row, the event
 //! and the task belong to the change itself.
 use crate::{Store, constraint::mapped};
-use model::{Action, Actor, Fields, Kind, OrgId, Result, TaskId, audit::Outcome};
+use model::{Action, Actor, Fields, Kind, OrgId, Result, TaskId, UserId, audit::Outcome};
 use serde_json::Value;
 use sqlx::{PgConnection, Postgres, Transaction};
 use uuid::Uuid;
@@ -21,14 +21,35 @@ pub struct Record {
     pub name: String,
     pub before: Option<Value>,
     pub after: Option<Value>,
-    /// Things a VCD client waits for leave a task behind; what needs no hub has ended with its transaction.
-    pub task: bool,
+    pub task: Wait,
+    /// Whose thing it is, where it is somebody's.
+    pub owner: Option<UserId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nobody waits for it.
+    No,
+    /// It has ended with its transaction.
+    Over,
+    /// It ends when hubs have done it.
+    Open,
 }
 
 impl Record {
     pub fn new(action: Action, org: OrgId, id: impl Into<Uuid>, name: &str) -> Record {
         let kind = action.kind();
-        Record { action, org, kind, id: id.into(), name: name.to_owned(), before: None, after: None, task: false }
+        Record {
+            action,
+            org,
+            kind,
+            id: id.into(),
+            name: name.to_owned(),
+            before: None,
+            after: None,
+            task: Wait::No,
+            owner: None,
+        }
     }
 
     pub fn before(mut self, thing: &impl Fields) -> Record {
@@ -42,7 +63,18 @@ impl Record {
     }
 
     pub fn with_task(mut self) -> Record {
-        self.task = true;
+        self.task = Wait::Over;
+        self
+    }
+
+    /// With a task that ends when hubs have done it.
+    pub fn with_open_task(mut self) -> Record {
+        self.task = Wait::Open;
+        self
+    }
+
+    pub fn of(mut self, owner: Option<UserId>) -> Record {
+        self.owner = owner;
         self
     }
 }
@@ -68,7 +100,31 @@ impl Write<'_> {
         let task = self.record(record).await?;
         self.tx.commit().await.map_err(mapped)?;
         self.store.bell.notify_one();
+        self.store.work_bell.notify_one();
         Ok(task)
+    }
+
+    /// What was asked for before and is not wanted any more: a later power operation ends the wait for an earlier one, and
+    /// a delete the wait for everything.
+    async fn supersede(&mut self, r: &Record) -> Result<()> {
+        let ended: Vec<String> = match r.action {
+            Action::VmDelete | Action::VappDelete | Action::VdcDelete => {
+                Action::ALL.iter().map(|a| a.key().to_owned()).collect()
+            }
+            a if a.is_power() => Action::ALL.iter().filter(|b| b.is_power()).map(|b| b.key().to_owned()).collect(),
+            _ => return Ok(()),
+        };
+        sqlx::query!(
+            "update tasks set status = 'aborted', ended_at = clock_timestamp(), message = $3
+             where object_id = $1 and status in ('queued', 'running') and operation = any($2)",
+            r.id,
+            &ended,
+            format!("Not waited for any more: {} was asked for after it.", r.action.phrase())
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     /// One of several things done in one transaction; the last one commits.
@@ -100,8 +156,8 @@ impl Write<'_> {
         .await
         .map_err(mapped)?;
         sqlx::query!(
-            "insert into events (id, org_id, user_id, user_name, kind, object_kind, object_id, object_name, message, request_id)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "insert into events (id, org_id, user_id, user_name, kind, object_kind, object_id, object_name, message, request_id, owner_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             Uuid::now_v7(),
             r.org.0,
             user,
@@ -110,20 +166,27 @@ impl Write<'_> {
             r.kind.key(),
             r.id,
             r.name,
-            format!("{} {}", r.action.past(), r.name),
+            if r.task == Wait::Open { format!("{} {}", r.action.order(), r.name) } else { format!("{} {}", r.action.past(), r.name) },
             origin.request_id,
+            r.owner.map(|u| u.0),
         )
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        if !r.task {
-            return Ok(None);
+        let (status, over) = match r.task {
+            Wait::No => return Ok(None),
+            Wait::Over => ("success", true),
+            Wait::Open => ("queued", false),
+        };
+        if !over {
+            self.supersede(&r).await?;
         }
         let task = TaskId(Uuid::now_v7());
         sqlx::query!(
             "insert into tasks (id, org_id, user_id, user_name, operation, object_kind, object_id, object_name, status, progress,
                                 request_id, started_at, ended_at, deadline)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, 'success', 100, $9, now(), clock_timestamp(), now())",
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $10, case when $11 then 100 end, $9, now(),
+                     case when $11 then clock_timestamp() end, now() + case when $11 then interval '0' else interval '1 hour' end)",
             task.0,
             r.org.0,
             user,
@@ -133,6 +196,8 @@ impl Write<'_> {
             r.id,
             r.name,
             origin.request_id,
+            status,
+            over
         )
         .execute(&mut *self.tx)
         .await

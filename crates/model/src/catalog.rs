@@ -1,0 +1,64 @@
+//! Catalogs: templates that an organization keeps, or the provider shares.
+use crate::{CatalogId, OrgId, Problems, Result, name};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Catalog {
+    pub id: CatalogId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub owner_name: String,
+    pub name: String,
+    pub description: String,
+    pub shared_to_all: bool,
+    /// The organizations it is shared to one by one.
+    pub shared_to: Vec<OrgId>,
+    /// Filled with the templates that hubs have.
+    pub from_hubs: bool,
+    pub templates: i64,
+    pub version: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    pub updated_by: String,
+}
+
+impl Catalog {
+    pub fn seen_by(&self, org: OrgId) -> bool {
+        self.org == org || self.shared_to_all || self.shared_to.contains(&org)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CatalogSpec {
+    pub name: String,
+    pub description: String,
+    pub shared_to_all: bool,
+    pub shared_to: Vec<OrgId>,
+    pub from_hubs: bool,
+}
+
+impl CatalogSpec {
+    pub fn check(self) -> Result<CatalogSpec> {
+        let mut problems = Problems::default();
+        let name = problems.take("name", name::check_name(&self.name));
+        let description = problems.take("description", name::check_text(&self.description));
+        problems.done()?;
+        Ok(CatalogSpec { name, description, ..self })
+    }
+}
+
+impl From<&Catalog> for CatalogSpec {
+    fn from(c: &Catalog) -> CatalogSpec {
+        CatalogSpec {
+            name: c.name.clone(),
+            description: c.description.clone(),
+            shared_to_all: c.shared_to_all,
+            shared_to: c.shared_to.clone(),
+            from_hubs: c.from_hubs,
+        }
+    }
+}

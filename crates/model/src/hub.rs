@@ -1,0 +1,269 @@
+//! Hubs: Kubernetes clusters we hold credentials for. What they are open for decides what runs on them.
+use crate::{Problems, Result, name};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// A hub's id is a word people choose: `vmaas-primary`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HubId(pub String);
+
+impl fmt::Display for HubId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for HubId {
+    fn from(id: &str) -> HubId {
+        HubId(id.to_owned())
+    }
+}
+
+/// A label for people. What a hub takes is its capabilities.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HubType {
+    #[default]
+    Cluster,
+    Vmaas,
+    Hybrid,
+}
+
+impl HubType {
+    pub const ALL: [HubType; 3] = [HubType::Cluster, HubType::Vmaas, HubType::Hybrid];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            HubType::Cluster => "cluster",
+            HubType::Vmaas => "vmaas",
+            HubType::Hybrid => "hybrid",
+        }
+    }
+
+    pub fn label(self) -> &'static str {
+        match self {
+            HubType::Cluster => "Clusters",
+            HubType::Vmaas => "VMs",
+            HubType::Hybrid => "VMs and clusters",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<HubType> {
+        HubType::ALL.into_iter().find(|t| t.key() == word)
+    }
+
+    pub fn capabilities(self) -> Vec<Capability> {
+        match self {
+            HubType::Cluster => vec![Capability::Clusters],
+            HubType::Vmaas => vec![Capability::VirtualMachines],
+            HubType::Hybrid => vec![Capability::VirtualMachines, Capability::Clusters],
+        }
+    }
+}
+
+/// What a hub is open for. Routing reads these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capability {
+    VirtualMachines,
+    Clusters,
+}
+
+impl Capability {
+    pub const ALL: [Capability; 2] = [Capability::VirtualMachines, Capability::Clusters];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Capability::VirtualMachines => "virtualmachines",
+            Capability::Clusters => "clusters",
+        }
+    }
+
+    /// As in "No hub with virtualmachine capability found".
+    pub fn singular(self) -> &'static str {
+        match self {
+            Capability::VirtualMachines => "virtualmachine",
+            Capability::Clusters => "cluster",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Capability> {
+        Capability::ALL.into_iter().find(|c| c.key() == word)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HubState {
+    /// Never tried.
+    #[default]
+    Unknown,
+    Ready,
+    /// It answers, and something on it is missing or broken.
+    Degraded,
+    Unreachable,
+}
+
+impl HubState {
+    pub const ALL: [HubState; 4] = [HubState::Unknown, HubState::Ready, HubState::Degraded, HubState::Unreachable];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            HubState::Unknown => "unknown",
+            HubState::Ready => "ready",
+            HubState::Degraded => "degraded",
+            HubState::Unreachable => "unreachable",
+        }
+    }
+
+    pub fn label(self) -> &'static str {
+        match self {
+            HubState::Unknown => "Not tried yet",
+            HubState::Ready => "Ready",
+            HubState::Degraded => "Degraded",
+            HubState::Unreachable => "Unreachable",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<HubState> {
+        HubState::ALL.into_iter().find(|s| s.key() == word)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckState {
+    Ok,
+    Warning,
+    Failed,
+    /// What it stands on failed already.
+    Skipped,
+}
+
+/// One thing looked at on a hub: how it is, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HubCheck {
+    pub key: String,
+    pub title: String,
+    pub state: CheckState,
+    pub detail: String,
+    pub what_to_do: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Hub {
+    pub id: HubId,
+    /// What tasks, events and the audit know it by.
+    pub uid: Uuid,
+    pub description: String,
+    pub hub_type: HubType,
+    pub capabilities: Vec<Capability>,
+    pub namespace: String,
+    pub region: String,
+    pub zone: String,
+    pub is_default: bool,
+    pub cordoned: bool,
+    pub server: String,
+    pub credential_version: i64,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub credential_expires_at: Option<OffsetDateTime>,
+    pub state: HubState,
+    pub last_error: String,
+    pub next_step: String,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub seen_at: Option<OffsetDateTime>,
+    pub checks: Vec<HubCheck>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub checked_at: Option<OffsetDateTime>,
+    /// What it was found to have.
+    pub offers: Vec<String>,
+    pub kubernetes_version: String,
+    pub kubevirt_version: String,
+    pub cpus_capacity: Option<i64>,
+    pub memory_capacity_mb: Option<i64>,
+    /// Living VMs on it, and what was asked for by them.
+    pub vms: i64,
+    pub cpus_used: i64,
+    pub memory_used_mb: i64,
+    pub vdcs: i64,
+    pub version: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    pub updated_by: String,
+}
+
+impl Hub {
+    pub fn can(&self, capability: Capability) -> bool {
+        self.capabilities.contains(&capability)
+    }
+}
+
+/// What can be set on a hub, beside its kubeconfig.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HubSpec {
+    pub id: String,
+    pub description: String,
+    pub hub_type: HubType,
+    pub capabilities: Vec<Capability>,
+    pub namespace: String,
+    pub region: String,
+    pub zone: String,
+}
+
+impl HubSpec {
+    /// Without capabilities those of the type are meant.
+    pub fn check(self) -> Result<HubSpec> {
+        let mut problems = Problems::default();
+        let id = problems.take("id", name::check_label(&self.id));
+        let description = problems.take("description", name::check_text(&self.description));
+        let namespace = problems.take("namespace", name::check_label(&self.namespace));
+        let region = problems.take("region", name::check_line(&self.region, 63));
+        let zone = problems.take("zone", name::check_line(&self.zone, 63));
+        let mut capabilities = self.capabilities.clone();
+        capabilities.sort_unstable();
+        capabilities.dedup();
+        if capabilities.is_empty() {
+            capabilities = self.hub_type.capabilities();
+        }
+        problems.done()?;
+        Ok(HubSpec { id, description, namespace, region, zone, capabilities, hub_type: self.hub_type })
+    }
+}
+
+impl From<&Hub> for HubSpec {
+    fn from(h: &Hub) -> HubSpec {
+        HubSpec {
+            id: h.id.0.clone(),
+            description: h.description.clone(),
+            hub_type: h.hub_type,
+            capabilities: h.capabilities.clone(),
+            namespace: h.namespace.clone(),
+            region: h.region.clone(),
+            zone: h.zone.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_capabilities_those_of_the_type_are_meant() {
+        let spec = HubSpec { id: "a".into(), namespace: "x".into(), hub_type: HubType::Hybrid, ..HubSpec::default() };
+        assert_eq!(spec.clone().check().expect("good").capabilities, Capability::ALL);
+        let spec = HubSpec { capabilities: vec![Capability::Clusters], ..spec };
+        assert_eq!(spec.check().expect("good").capabilities, [Capability::Clusters]);
+    }
+
+    #[test]
+    fn an_id_is_a_label() {
+        let bad = HubSpec { id: "Vmaas Primary".into(), namespace: "vmaas-system".into(), ..HubSpec::default() };
+        assert_eq!(bad.check().expect_err("blank").fields()[0].field, "id");
+    }
+}

@@ -1,0 +1,253 @@
+//! Where a vApp goes: which hub takes it, and why each other one does not. A pure function over what is known of hubs.
+use crate::hub::{Capability, HubId, HubState};
+use serde::{Deserialize, Serialize};
+
+/// A hub as far as choosing needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub id: HubId,
+    pub capabilities: Vec<Capability>,
+    pub state: HubState,
+    pub cordoned: bool,
+    pub is_default: bool,
+    pub region: String,
+    pub zone: String,
+    /// None: not known, and then not in the way.
+    pub cpus_capacity: Option<i64>,
+    pub memory_capacity_mb: Option<i64>,
+    pub cpus_used: i64,
+    pub memory_used_mb: i64,
+    /// Is the template there? True where none is needed.
+    pub has_template: bool,
+}
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    pub capability: Option<Capability>,
+    /// Only these, if any are named: the VDC's.
+    pub hubs: Vec<HubId>,
+    pub region: String,
+    pub zone: String,
+    pub prefer: Vec<HubId>,
+    pub avoid: Vec<HubId>,
+    /// Something that belongs to it is there already: an existing object, a network.
+    pub bound_to: Option<HubId>,
+    pub cpus: i64,
+    pub memory_mb: i64,
+}
+
+/// A decision as it is stored and shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    pub hub: Option<HubId>,
+    /// Why this one.
+    pub because: String,
+    pub refused: Vec<Refused>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    pub hub: HubId,
+    pub why: String,
+}
+
+/// One guest CPU is a tenth of a real one unless a hub says otherwise: so many fit.
+const CPUS_PER_CPU: i64 = 10;
+
+pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
+    let mut refused = Vec::new();
+    let mut fits = Vec::new();
+    for hub in hubs {
+        match refusal(wish, hub) {
+            Some(why) => refused.push(Refused { hub: hub.id.clone(), why }),
+            None => fits.push(hub),
+        }
+    }
+    let because = |text: &str| text.to_owned();
+    let chosen = match (&wish.bound_to, fits.as_slice()) {
+        (_, []) => None,
+        (Some(_), [hub, ..]) => Some((*hub, because("What belongs to it is there already."))),
+        (None, [hub]) => Some((*hub, because("It is the only one that fits."))),
+        (None, all) => all
+            .iter()
+            .find(|h| h.is_default)
+            .map(|h| (*h, because("It is the default hub.")))
+            .or_else(|| best(wish, all).map(|h| (h, because("It has the most room.")))),
+    };
+    match chosen {
+        Some((hub, because)) => {
+            for other in fits.iter().filter(|h| h.id != hub.id) {
+                refused.push(Refused { hub: other.id.clone(), why: "It fits too, and has less room.".into() });
+            }
+            Placement { hub: Some(hub.id.clone()), because, refused }
+        }
+        None => Placement { hub: None, because: no_hub(wish), refused },
+    }
+}
+
+/// The words that stand in the task while it waits.
+pub fn no_hub(wish: &Wish) -> String {
+    let word = wish.capability.map_or("suitable", Capability::singular);
+    format!("No hub with {word} capability found")
+}
+
+/// Why a hub can't take it.
+fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
+    if let Some(c) = wish.capability
+        && !hub.capabilities.contains(&c)
+    {
+        return Some(format!("It is not open for {}.", c.key()));
+    }
+    if let Some(bound) = &wish.bound_to {
+        // where it is, it stays, whatever the hub's state
+        return (*bound != hub.id).then(|| format!("What belongs to it is on {bound}."));
+    }
+    if !wish.hubs.is_empty() && !wish.hubs.contains(&hub.id) {
+        return Some("The VDC names other hubs.".into());
+    }
+    if wish.avoid.contains(&hub.id) {
+        return Some("The organization avoids it.".into());
+    }
+    if hub.cordoned {
+        return Some("It is cordoned: nothing new goes there.".into());
+    }
+    match hub.state {
+        HubState::Unreachable => return Some("It can't be reached.".into()),
+        HubState::Unknown => return Some("It has not been tried yet.".into()),
+        HubState::Ready | HubState::Degraded => {}
+    }
+    for (what, wished, there) in [("region", &wish.region, &hub.region), ("zone", &wish.zone, &hub.zone)] {
+        if !wished.is_empty() && wished != there {
+            let there = if there.is_empty() { "none" } else { there };
+            return Some(format!("Its {what} is {there}, and {wished} is wished for."));
+        }
+    }
+    if !hub.has_template {
+        return Some("It has not got the template.".into());
+    }
+    let (cpus, memory) = room(hub);
+    if cpus.is_some_and(|free| free < wish.cpus) {
+        return Some(format!("{} vCPU are needed, and it has room for {}.", wish.cpus, cpus.unwrap_or(0).max(0)));
+    }
+    if memory.is_some_and(|free| free < wish.memory_mb) {
+        let free = memory.unwrap_or(0).max(0) / 1024;
+        return Some(format!(
+            "{} GB of memory are needed, and it has room for {free}.",
+            (wish.memory_mb + 1023) / 1024
+        ));
+    }
+    None
+}
+
+fn room(hub: &Candidate) -> (Option<i64>, Option<i64>) {
+    (
+        hub.cpus_capacity.map(|c| c * CPUS_PER_CPU - hub.cpus_used),
+        hub.memory_capacity_mb.map(|m| m - hub.memory_used_mb),
+    )
+}
+
+/// Preferred ones first; then healthy before degraded, then the largest part free, then by name so that it can be told
+/// again.
+fn best<'a>(wish: &Wish, hubs: &[&'a Candidate]) -> Option<&'a Candidate> {
+    let free = |hub: &Candidate| {
+        let part = |used: i64, all: Option<i64>| all.filter(|a| *a > 0).map_or(1000, |a| 1000 - used * 1000 / a);
+        let cpus = part(hub.cpus_used, hub.cpus_capacity.map(|c| c * CPUS_PER_CPU));
+        let memory = part(hub.memory_used_mb, hub.memory_capacity_mb);
+        cpus.min(memory)
+    };
+    let rank = |hub: &&&Candidate| {
+        let preferred = wish.prefer.contains(&hub.id);
+        (preferred, hub.state == HubState::Ready, free(hub), std::cmp::Reverse(hub.id.clone()))
+    };
+    hubs.iter().max_by_key(rank).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hub(id: &str, capabilities: &[Capability]) -> Candidate {
+        Candidate {
+            id: id.into(),
+            capabilities: capabilities.to_vec(),
+            state: HubState::Ready,
+            cordoned: false,
+            is_default: false,
+            region: "eu".into(),
+            zone: String::new(),
+            cpus_capacity: Some(10),
+            memory_capacity_mb: Some(64 * 1024),
+            cpus_used: 0,
+            memory_used_mb: 0,
+            has_template: true,
+        }
+    }
+
+    fn wish() -> Wish {
+        Wish { capability: Some(Capability::VirtualMachines), cpus: 2, memory_mb: 4096, ..Wish::default() }
+    }
+
+    const VMS: &[Capability] = &[Capability::VirtualMachines];
+
+    #[test]
+    fn a_hub_of_the_wrong_kind_is_never_taken() {
+        let hubs = [hub("c", &[Capability::Clusters]), hub("v", VMS)];
+        let placed = place(&wish(), &hubs);
+        assert_eq!(placed.hub, Some("v".into()));
+        assert_eq!(placed.refused[0].why, "It is not open for virtualmachines.");
+        let none = place(&wish(), &hubs[..1]);
+        assert_eq!((none.hub, none.because.as_str()), (None, "No hub with virtualmachine capability found"));
+    }
+
+    #[test]
+    fn each_refusal_says_why() {
+        let with = |change: fn(&mut Candidate)| {
+            let mut one = hub("a", VMS);
+            change(&mut one);
+            place(&Wish { region: "eu".into(), ..wish() }, &[one]).refused.pop().map(|r| r.why).unwrap_or_default()
+        };
+        assert_eq!(with(|_| ()), "");
+        assert!(with(|h| h.cordoned = true).contains("cordoned"));
+        assert!(with(|h| h.state = HubState::Unreachable).contains("can't be reached"));
+        assert!(with(|h| h.region = String::new()).contains("Its region is none"));
+        assert!(with(|h| h.cpus_used = 99).contains("room for 1"));
+        assert!(with(|h| h.memory_used_mb = 63 * 1024).contains("4 GB of memory are needed, and it has room for 1"));
+        assert!(with(|h| h.has_template = false).contains("template"));
+    }
+
+    #[test]
+    fn what_is_bound_to_a_hub_stays_there_even_if_that_hub_is_down() {
+        let mut down = hub("a", VMS);
+        down.state = HubState::Unreachable;
+        down.cordoned = true;
+        let wish = Wish { bound_to: Some("a".into()), ..wish() };
+        assert_eq!(place(&wish, &[down, hub("b", VMS)]).hub, Some("a".into()));
+    }
+
+    #[test]
+    fn load_spreads_over_hubs_by_room() {
+        let mut hubs = [hub("a", VMS), hub("b", VMS), hub("c", VMS)];
+        hubs.iter_mut().for_each(|h| (h.cpus_capacity, h.memory_capacity_mb) = (Some(1000), Some(16 << 20)));
+        let mut counts = [0; 3];
+        for _ in 0..999 {
+            let chosen = place(&wish(), &hubs).hub.expect("room");
+            let i = hubs.iter().position(|h| h.id == chosen).expect("one of them");
+            counts[i] += 1;
+            hubs[i].cpus_used += 2;
+            hubs[i].memory_used_mb += 4096;
+        }
+        assert!(counts.iter().all(|n| (320..=346).contains(n)), "{counts:?}");
+    }
+
+    #[test]
+    fn a_preferred_hub_goes_before_one_with_more_room_and_the_default_before_both() {
+        let (mut a, b) = (hub("a", VMS), hub("b", VMS));
+        a.cpus_used = 50;
+        let prefer = Wish { prefer: vec!["a".into()], ..wish() };
+        assert_eq!(place(&prefer, &[a.clone(), b.clone()]).hub, Some("a".into()));
+        assert_eq!(place(&wish(), &[a.clone(), b.clone()]).hub, Some("b".into()));
+        let default = Candidate { is_default: true, ..a };
+        assert_eq!(place(&wish(), &[default, b]).because, "It is the default hub.");
+    }
+}

@@ -1,0 +1,395 @@
+//! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
+use crate::{OrgId, Problems, Result, UserId, VappId, VdcId, VmId, hub::HubId, name, quota::Amount};
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// What people want it to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Power {
+    On,
+    #[default]
+    Off,
+    Suspended,
+}
+
+impl Power {
+    pub const ALL: [Power; 3] = [Power::On, Power::Off, Power::Suspended];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Power::On => "on",
+            Power::Off => "off",
+            Power::Suspended => "suspended",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Power> {
+        Power::ALL.into_iter().find(|p| p.key() == word)
+    }
+}
+
+/// Something done once to a running machine, and then over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Once {
+    Reboot,
+    Reset,
+    /// Asks the guest to stop, and leaves it stopped.
+    Shutdown,
+}
+
+impl Once {
+    pub const ALL: [Once; 3] = [Once::Reboot, Once::Reset, Once::Shutdown];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Once::Reboot => "reboot",
+            Once::Reset => "reset",
+            Once::Shutdown => "shutdown",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Once> {
+        Once::ALL.into_iter().find(|o| o.key() == word)
+    }
+}
+
+/// What a hub says of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Seen {
+    /// Nothing yet.
+    #[default]
+    Never,
+    /// Its disks are being made.
+    Provisioning,
+    Starting,
+    Running,
+    Stopping,
+    Stopped,
+    Suspended,
+    Migrating,
+    Failed,
+    Deleting,
+    /// It was there, and is not any more.
+    Missing,
+    Unknown,
+}
+
+impl Seen {
+    pub const ALL: [Seen; 12] = [
+        Seen::Never,
+        Seen::Provisioning,
+        Seen::Starting,
+        Seen::Running,
+        Seen::Stopping,
+        Seen::Stopped,
+        Seen::Suspended,
+        Seen::Migrating,
+        Seen::Failed,
+        Seen::Deleting,
+        Seen::Missing,
+        Seen::Unknown,
+    ];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            Seen::Never => "",
+            Seen::Provisioning => "provisioning",
+            Seen::Starting => "starting",
+            Seen::Running => "running",
+            Seen::Stopping => "stopping",
+            Seen::Stopped => "stopped",
+            Seen::Suspended => "suspended",
+            Seen::Migrating => "migrating",
+            Seen::Failed => "failed",
+            Seen::Deleting => "deleting",
+            Seen::Missing => "missing",
+            Seen::Unknown => "unknown",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Seen> {
+        Seen::ALL.into_iter().find(|s| s.key() == word)
+    }
+
+    /// Does the guest run?
+    pub fn on(self) -> bool {
+        matches!(self, Seen::Running | Seen::Migrating)
+    }
+}
+
+/// The state shown: what was last seen, or what is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VmState {
+    /// No hub has been chosen yet.
+    Waiting,
+    Creating,
+    Starting,
+    Running,
+    Stopping,
+    Stopped,
+    Suspending,
+    Suspended,
+    Migrating,
+    Failed,
+    /// Somebody deleted it on its hub.
+    Missing,
+    Deleting,
+    Unknown,
+}
+
+impl VmState {
+    pub const ALL: [VmState; 13] = [
+        VmState::Waiting,
+        VmState::Creating,
+        VmState::Starting,
+        VmState::Running,
+        VmState::Stopping,
+        VmState::Stopped,
+        VmState::Suspending,
+        VmState::Suspended,
+        VmState::Migrating,
+        VmState::Failed,
+        VmState::Missing,
+        VmState::Deleting,
+        VmState::Unknown,
+    ];
+
+    pub fn label(self) -> &'static str {
+        match self {
+            VmState::Waiting => "Waiting",
+            VmState::Creating => "Creating",
+            VmState::Starting => "Starting",
+            VmState::Running => "Running",
+            VmState::Stopping => "Stopping",
+            VmState::Stopped => "Stopped",
+            VmState::Suspending => "Suspending",
+            VmState::Suspended => "Suspended",
+            VmState::Migrating => "Moving",
+            VmState::Failed => "Failed",
+            VmState::Missing => "Missing",
+            VmState::Deleting => "Deleting",
+            VmState::Unknown => "Unknown",
+        }
+    }
+}
+
+/// A disk that comes and goes with its machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Disk {
+    /// Within the machine: `root`, `disk-1`.
+    pub name: String,
+    pub size_mb: i64,
+    /// Where its first content comes from; empty: nothing on it.
+    pub image: String,
+    /// Empty: the hub's default.
+    pub storage_class: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Nic {
+    pub name: String,
+    /// Empty: the VDC's own network.
+    pub network: String,
+    pub mac: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Vm {
+    pub id: VmId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub vdc: VdcId,
+    pub vdc_name: String,
+    pub vdc_enabled: bool,
+    pub vapp: VappId,
+    pub vapp_name: String,
+    pub owner: Option<UserId>,
+    pub owner_name: String,
+    pub name: String,
+    pub description: String,
+    pub computer_name: String,
+    pub cpus: i32,
+    pub memory_mb: i64,
+    pub instance_type: String,
+    pub disks: Vec<Disk>,
+    pub nics: Vec<Nic>,
+    pub os: String,
+    pub power: Power,
+    pub start_order: i32,
+    pub start_delay_s: i32,
+    pub generation: i64,
+    pub hub: Option<HubId>,
+    /// Can its hub be reached now? None: it has none.
+    pub hub_answers: Option<bool>,
+    pub namespace: String,
+    pub hub_name: String,
+    pub made: bool,
+    pub applied: Option<i64>,
+    pub seen: Seen,
+    pub reason: String,
+    pub seen_cpus: Option<i32>,
+    pub seen_memory_mb: Option<i64>,
+    pub node: String,
+    pub ips: Vec<String>,
+    pub guest_os: String,
+    pub progress: Option<i16>,
+    pub restart_needed: bool,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub seen_at: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub since: Option<OffsetDateTime>,
+    /// What somebody changed on the hub by hand.
+    pub outside: String,
+    /// Why it can't be brought to what was asked for.
+    pub problem: String,
+    pub deleted: bool,
+    pub version: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    #[serde(with = "time::serde::rfc3339")]
+    pub updated_at: OffsetDateTime,
+    pub updated_by: String,
+}
+
+impl Vm {
+    /// One state from intent and what was seen. A silent hub changes nothing here: `stale` says so.
+    pub fn state(&self) -> VmState {
+        if self.deleted {
+            return VmState::Deleting;
+        }
+        match self.seen {
+            Seen::Never if self.hub.is_none() => VmState::Waiting,
+            Seen::Never if !self.problem.is_empty() => VmState::Failed,
+            Seen::Never | Seen::Provisioning => VmState::Creating,
+            Seen::Starting => VmState::Starting,
+            Seen::Running if self.power == Power::Off && self.outside.is_empty() => VmState::Stopping,
+            Seen::Running if self.power == Power::Suspended && self.outside.is_empty() => VmState::Suspending,
+            Seen::Running => VmState::Running,
+            Seen::Stopping => VmState::Stopping,
+            Seen::Stopped if self.power == Power::On && self.outside.is_empty() && self.problem.is_empty() => {
+                VmState::Starting
+            }
+            Seen::Stopped => VmState::Stopped,
+            Seen::Suspended if self.power == Power::On && self.outside.is_empty() => VmState::Starting,
+            Seen::Suspended if self.power == Power::Off && self.outside.is_empty() => VmState::Stopping,
+            Seen::Suspended => VmState::Suspended,
+            Seen::Migrating => VmState::Migrating,
+            Seen::Failed => VmState::Failed,
+            Seen::Deleting => VmState::Deleting,
+            Seen::Missing => VmState::Missing,
+            Seen::Unknown => VmState::Unknown,
+        }
+    }
+
+    /// Shown as last known: its hub does not answer.
+    pub fn stale(&self) -> bool {
+        self.hub_answers == Some(false)
+    }
+
+    pub fn storage_mb(&self) -> i64 {
+        self.disks.iter().map(|d| d.size_mb).sum()
+    }
+
+    pub fn amount(&self) -> Amount {
+        Amount { vms: 1, cpus: self.cpus.into(), memory_mb: self.memory_mb, storage_mb: self.storage_mb() }
+    }
+}
+
+/// A machine asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VmSpec {
+    pub name: String,
+    pub description: String,
+    /// Empty: made from the name.
+    pub computer_name: String,
+    pub cpus: i32,
+    pub memory_mb: i64,
+    pub instance_type: String,
+    pub preference: String,
+    pub disks: Vec<Disk>,
+    pub nics: Vec<Nic>,
+    pub os: String,
+    pub power: Power,
+    pub start_order: i32,
+    pub start_delay_s: i32,
+}
+
+impl VmSpec {
+    pub fn check(self) -> Result<VmSpec> {
+        let mut problems = Problems::default();
+        let name = problems.take("name", name::check_title(&self.name));
+        let description = problems.take("description", name::check_text(&self.description));
+        let computer_name = match self.computer_name.trim() {
+            "" => name::label_from(&name, 63),
+            typed => problems.take("computer_name", name::check_label(typed)),
+        };
+        check_size(self.cpus, self.memory_mb, &mut problems);
+        for disk in &self.disks {
+            if !(1..=64 * 1024 * 1024).contains(&disk.size_mb) {
+                problems.add("disk", format!("Disk {} is from 1 MB to 64 TB.", disk.name));
+            }
+        }
+        if self.disks.len() > 16 {
+            problems.add("disk", "At most 16 disks.");
+        }
+        if !(0..=1000).contains(&self.start_order) {
+            problems.add("start_order", "From 0 to 1000.");
+        }
+        if !(0..=3600).contains(&self.start_delay_s) {
+            problems.add("start_delay", "From 0 to 3600 seconds.");
+        }
+        problems.done()?;
+        Ok(VmSpec { name, description, computer_name, ..self })
+    }
+
+    pub fn storage_mb(&self) -> i64 {
+        self.disks.iter().map(|d| d.size_mb).sum()
+    }
+
+    pub fn amount(&self) -> Amount {
+        Amount { vms: 1, cpus: self.cpus.into(), memory_mb: self.memory_mb, storage_mb: self.storage_mb() }
+    }
+}
+
+pub fn check_size(cpus: i32, memory_mb: i64, problems: &mut Problems) {
+    if !(1..=512).contains(&cpus) {
+        problems.add("cpus", "From 1 to 512 vCPU.");
+    }
+    if !(128..=16 * 1024 * 1024).contains(&memory_mb) {
+        problems.add("memory", "From 128 MB to 16 TB.");
+    }
+}
+
+/// The name on a hub: readable, and from the id, so that a second try makes the same one.
+pub fn hub_name(vm_name: &str, id: Uuid) -> String {
+    let hex = id.simple().to_string();
+    format!("{}-{}", name::label_from(vm_name, 50), &hex[hex.len() - 12..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_on_a_hub_is_a_label_and_ends_with_the_id() {
+        let id = Uuid::from_u128(0x0192_c3b0_9a10_7f44_a5d2_3e6b_8c1f_0d92);
+        assert_eq!(hub_name("Web server 1", id), "web-server-1-3e6b8c1f0d92");
+        assert_eq!(hub_name("äöü", id), "vm-3e6b8c1f0d92");
+        assert!(hub_name(&"x".repeat(128), id).len() <= 63);
+    }
+
+    #[test]
+    fn sizes_are_checked_by_field() {
+        let bad = VmSpec { name: "a".into(), cpus: 0, memory_mb: 1, ..VmSpec::default() };
+        let fields: Vec<_> = bad.check().expect_err("too small").fields().iter().map(|f| f.field).collect();
+        assert_eq!(fields, ["cpus", "memory"]);
+    }
+}

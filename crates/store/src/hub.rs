@@ -1,0 +1,442 @@
+//! Hubs, their sealed credentials, and what they were last found to be.
+use crate::{Authorized, Store, Write, constraint::mapped};
+use model::{
+    Action, Actor, Error, HubId, OrgId, Result, VdcId,
+    decide::Resource,
+    hub::{Capability, Hub, HubCheck, HubSpec, HubState, HubType},
+    placement::Candidate,
+};
+use sqlx::{FromRow, PgExecutor, QueryBuilder};
+use std::time::Duration;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const COLUMNS: &str = "h.id, h.uid, h.description, h.hub_type, h.capabilities, h.namespace, h.region, h.zone, h.is_default, h.cordoned, \
+    h.server, h.credential_version, h.credential_expires_at, h.state, h.last_error, h.next_step, h.seen_at, h.checks, h.checked_at, \
+    h.offers, h.kubernetes_version, h.kubevirt_version, h.cpus_capacity, h.memory_capacity_mb, h.version, h.created_at, h.updated_at, \
+    h.updated_by, m.vms, m.cpus_used, m.memory_used_mb, (select count(*) from places p where p.hub_id = h.id and p.gone_at is null) as vdcs";
+const FROM: &str = "hubs h cross join lateral (select count(*) as vms, coalesce(sum(cpus), 0)::bigint as cpus_used, \
+    coalesce(sum(memory_mb), 0)::bigint as memory_used_mb from vms v where v.hub_id = h.id and v.gone_at is null) m";
+
+#[derive(FromRow)]
+struct Row {
+    id: String,
+    uid: Uuid,
+    description: String,
+    hub_type: String,
+    capabilities: Vec<String>,
+    namespace: String,
+    region: String,
+    zone: String,
+    is_default: bool,
+    cordoned: bool,
+    server: String,
+    credential_version: i64,
+    credential_expires_at: Option<OffsetDateTime>,
+    state: String,
+    last_error: String,
+    next_step: String,
+    seen_at: Option<OffsetDateTime>,
+    checks: sqlx::types::Json<Vec<HubCheck>>,
+    checked_at: Option<OffsetDateTime>,
+    offers: Vec<String>,
+    kubernetes_version: String,
+    kubevirt_version: String,
+    cpus_capacity: Option<i64>,
+    memory_capacity_mb: Option<i64>,
+    version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    updated_by: String,
+    vms: i64,
+    cpus_used: i64,
+    memory_used_mb: i64,
+    vdcs: i64,
+}
+
+fn read(r: Row) -> Result<Hub> {
+    let odd = |what: &str, word: &str| Error::Internal(format!("hub {what} {word:?}"));
+    Ok(Hub {
+        hub_type: HubType::parse(&r.hub_type).ok_or_else(|| odd("type", &r.hub_type))?,
+        state: HubState::parse(&r.state).ok_or_else(|| odd("state", &r.state))?,
+        capabilities: capabilities(&r.capabilities),
+        id: HubId(r.id),
+        uid: r.uid,
+        description: r.description,
+        namespace: r.namespace,
+        region: r.region,
+        zone: r.zone,
+        is_default: r.is_default,
+        cordoned: r.cordoned,
+        server: r.server,
+        credential_version: r.credential_version,
+        credential_expires_at: r.credential_expires_at,
+        last_error: r.last_error,
+        next_step: r.next_step,
+        seen_at: r.seen_at,
+        checks: r.checks.0,
+        checked_at: r.checked_at,
+        offers: r.offers,
+        kubernetes_version: r.kubernetes_version,
+        kubevirt_version: r.kubevirt_version,
+        cpus_capacity: r.cpus_capacity,
+        memory_capacity_mb: r.memory_capacity_mb,
+        vms: r.vms,
+        cpus_used: r.cpus_used,
+        memory_used_mb: r.memory_used_mb,
+        vdcs: r.vdcs,
+        version: r.version,
+        created_at: r.created_at,
+        updated_at: r.updated_at,
+        updated_by: r.updated_by,
+    })
+}
+
+fn capabilities(words: &[String]) -> Vec<Capability> {
+    words.iter().filter_map(|w| Capability::parse(w)).collect()
+}
+
+async fn find(db: impl PgExecutor<'_>, id: &HubId) -> Result<Option<Hub>> {
+    let mut b = QueryBuilder::new(format!("select {COLUMNS} from {FROM} where h.id = "));
+    b.push_bind(id.0.clone());
+    b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
+}
+
+fn resource(_: &Hub) -> Resource {
+    Resource::Installation
+}
+
+/// The way into a hub, as it is stored.
+#[derive(Clone)]
+pub struct SealedCredential {
+    pub hub: HubId,
+    pub sealed: Vec<u8>,
+    pub version: i64,
+    pub namespace: String,
+    /// Its address is the operator's own word.
+    pub trusted: bool,
+}
+
+/// What a look at a hub found.
+#[derive(Clone, Debug, Default)]
+pub struct HubReport {
+    pub checks: Vec<HubCheck>,
+    pub offers: Vec<String>,
+    pub kubernetes_version: String,
+    pub kubevirt_version: String,
+    pub cpus_capacity: Option<i64>,
+    pub memory_capacity_mb: Option<i64>,
+}
+
+/// A failure in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trouble {
+    pub kind: String,
+    pub message: String,
+    pub next_step: String,
+}
+
+impl Store {
+    pub async fn hub(&self, actor: &Actor, action: Action, id: &HubId) -> Result<Authorized<Hub>> {
+        Authorized::check(actor, action, find(&self.pool, id).await?, resource)
+    }
+
+    /// All of them, by name: there are never many. Who may see them is for the caller to say.
+    pub async fn hubs(&self) -> Result<Vec<Hub>> {
+        let mut b = QueryBuilder::new(format!("select {COLUMNS} from {FROM} order by h.id"));
+        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        rows.into_iter().map(read).collect()
+    }
+
+    pub async fn credentials_of_hubs(&self) -> Result<Vec<SealedCredential>> {
+        let rows = sqlx::query!("select id, credential, credential_version, namespace, trusted from hubs order by id")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        let sealed = rows.into_iter().map(|r| SealedCredential {
+            hub: HubId(r.id),
+            sealed: r.credential,
+            version: r.credential_version,
+            namespace: r.namespace,
+            trusted: r.trusted,
+        });
+        Ok(sealed.collect())
+    }
+
+    pub async fn credential_of_hub(&self, hub: &HubId) -> Result<Option<SealedCredential>> {
+        let row =
+            sqlx::query!("select credential, credential_version, namespace, trusted from hubs where id = $1", hub.0)
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(mapped)?;
+        Ok(row.map(|r| SealedCredential {
+            hub: hub.clone(),
+            sealed: r.credential,
+            version: r.credential_version,
+            namespace: r.namespace,
+            trusted: r.trusted,
+        }))
+    }
+
+    /// Hubs as placement sees them, for a template that hubs may or may not have.
+    pub async fn candidates(&self, template: Option<&str>) -> Result<Vec<Candidate>> {
+        let rows = sqlx::query!(
+            r#"select h.id, h.capabilities, h.state, h.cordoned, h.is_default, h.region, h.zone, h.cpus_capacity, h.memory_capacity_mb,
+                      coalesce(sum(v.cpus), 0)::bigint as "cpus!", coalesce(sum(v.memory_mb), 0)::bigint as "memory!",
+                      ($1::text is null or exists (select from hub_templates t where t.hub_id = h.id and t.source = $1)) as "has!"
+               from hubs h left join vms v on v.hub_id = h.id and v.gone_at is null
+               group by h.id order by h.id"#,
+            template
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows
+            .into_iter()
+            .map(|r| Candidate {
+                id: HubId(r.id),
+                capabilities: capabilities(&r.capabilities),
+                state: HubState::parse(&r.state).unwrap_or_default(),
+                cordoned: r.cordoned,
+                is_default: r.is_default,
+                region: r.region,
+                zone: r.zone,
+                cpus_capacity: r.cpus_capacity,
+                memory_capacity_mb: r.memory_capacity_mb,
+                cpus_used: r.cpus,
+                memory_used_mb: r.memory,
+                has_template: r.has,
+            })
+            .collect())
+    }
+
+    /// Which hubs an organization prefers and avoids, and which ones a VDC names.
+    pub async fn wishes(&self, org: OrgId, vdc: VdcId) -> Result<model::placement::Wish> {
+        let wishes = sqlx::query!("select hub_id, wish from org_hubs where org_id = $1 order by hub_id", org.0)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        let v = sqlx::query!("select hubs, region, zone from vdcs where id = $1", vdc.0)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(mapped)?;
+        let of = |word: &str| wishes.iter().filter(|w| w.wish == word).map(|w| HubId(w.hub_id.clone())).collect();
+        Ok(model::placement::Wish {
+            prefer: of("prefer"),
+            avoid: of("avoid"),
+            hubs: v.hubs.into_iter().map(HubId).collect(),
+            region: v.region,
+            zone: v.zone,
+            ..Default::default()
+        })
+    }
+
+    /// Takes or keeps the right to write what a hub reports. None: another replica has it.
+    pub async fn hub_lease(&self, hub: &HubId, owner: &str, lease: Duration) -> Result<Option<i64>> {
+        sqlx::query_scalar!(
+            "update hubs set lease_owner = $2, lease_until = now() + make_interval(secs => $3),
+                    lease_epoch = lease_epoch + case when lease_owner = $2 and lease_until > now() then 0 else 1 end
+             where id = $1 and (lease_owner = $2 or lease_until <= now()) returning lease_epoch",
+            hub.0,
+            owner,
+            lease.as_secs_f64()
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)
+    }
+
+    pub async fn hub_leases_release(&self, owner: &str) -> Result<()> {
+        sqlx::query!("update hubs set lease_until = '-infinity' where lease_owner = $1", owner)
+            .execute(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// It answered. True if that is news.
+    pub async fn hub_answers(&self, hub: &HubId, at: OffsetDateTime) -> Result<bool> {
+        let news = sqlx::query_scalar!(
+            r#"with before as (select id, state from hubs where id = $1)
+               update hubs h set seen_at = greatest(coalesce(h.seen_at, '-infinity'), $2), last_error = '', last_error_kind = '', next_step = '',
+                      state = case when h.state in ('unknown', 'unreachable') then 'ready' else h.state end
+               from before b where h.id = b.id returning b.state in ('unknown', 'unreachable') as "news!""#,
+            hub.0,
+            at
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(news.unwrap_or(false))
+    }
+
+    pub async fn hub_is_silent(&self, hub: &HubId) -> Result<bool> {
+        let silent = sqlx::query_scalar!(r#"select state = 'unreachable' as "silent!" from hubs where id = $1"#, hub.0)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(silent.unwrap_or(false))
+    }
+
+    /// It does not. True if that is news.
+    pub async fn hub_silent(&self, hub: &HubId, why: &Trouble) -> Result<bool> {
+        let news = sqlx::query_scalar!(
+            r#"with before as (select id, state from hubs where id = $1)
+               update hubs h set state = 'unreachable', last_error = $2, last_error_kind = $3, next_step = $4
+               from before b where h.id = b.id returning b.state <> 'unreachable' as "news!""#,
+            hub.0,
+            why.message,
+            why.kind,
+            why.next_step
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(news.unwrap_or(false))
+    }
+
+    pub async fn hub_report(&self, hub: &HubId, report: &HubReport, state: HubState) -> Result<()> {
+        sqlx::query!(
+            "update hubs set checks = $2, checked_at = now(), offers = $3, kubernetes_version = $4, kubevirt_version = $5,
+                    cpus_capacity = coalesce($6, cpus_capacity), memory_capacity_mb = coalesce($7, memory_capacity_mb), state = $8,
+                    seen_at = case when $8 = 'unreachable' then seen_at else now() end
+             where id = $1",
+            hub.0,
+            sqlx::types::Json(&report.checks) as _,
+            &report.offers,
+            report.kubernetes_version,
+            report.kubevirt_version,
+            report.cpus_capacity,
+            report.memory_capacity_mb,
+            state.key()
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}
+
+impl Write<'_> {
+    pub async fn hub(&mut self, action: Action, id: &HubId) -> Result<Authorized<Hub>> {
+        sqlx::query!("select id from hubs where id = $1 for update", id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let found = find(&mut *self.tx, id).await?;
+        Authorized::check(self.actor, action, found, resource)
+    }
+
+    pub async fn hub_insert(
+        &mut self,
+        uid: Uuid,
+        s: &HubSpec,
+        server: &str,
+        credential: &[u8],
+        expires: Option<OffsetDateTime>,
+        trusted: bool,
+    ) -> Result<()> {
+        sqlx::query!(
+            "insert into hubs (id, uid, description, hub_type, capabilities, namespace, region, zone, server, credential,
+                               credential_expires_at, updated_by, trusted)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+            s.id,
+            uid,
+            s.description,
+            s.hub_type.key(),
+            &words(&s.capabilities),
+            s.namespace,
+            s.region,
+            s.zone,
+            server,
+            credential,
+            expires,
+            self.actor.name,
+            trusted
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn hub_update(&mut self, hub: &Authorized<Hub>, s: &HubSpec) -> Result<()> {
+        sqlx::query!(
+            "update hubs set description = $2, hub_type = $3, capabilities = $4, namespace = $5, region = $6, zone = $7,
+                    version = version + 1, updated_at = now(), updated_by = $8 where id = $1",
+            hub.id.0,
+            s.description,
+            s.hub_type.key(),
+            &words(&s.capabilities),
+            s.namespace,
+            s.region,
+            s.zone,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn hub_set_credential(
+        &mut self,
+        hub: &Authorized<Hub>,
+        server: &str,
+        credential: &[u8],
+        expires: Option<OffsetDateTime>,
+        trusted: bool,
+    ) -> Result<()> {
+        sqlx::query!(
+            "update hubs set server = $2, credential = $3, credential_expires_at = $4, trusted = $6, credential_version = credential_version + 1,
+                    version = version + 1, updated_at = now(), updated_by = $5 where id = $1",
+            hub.id.0,
+            server,
+            credential,
+            expires,
+            self.actor.name,
+            trusted
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn hub_set_cordoned(&mut self, hub: &Authorized<Hub>, cordoned: bool) -> Result<()> {
+        sqlx::query!(
+            "update hubs set cordoned = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            hub.id.0,
+            cordoned,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn hub_delete(&mut self, hub: &Authorized<Hub>) -> Result<()> {
+        sqlx::query!("delete from places where hub_id = $1", hub.id.0).execute(&mut *self.tx).await.map_err(mapped)?;
+        sqlx::query!("delete from hubs where id = $1", hub.id.0).execute(&mut *self.tx).await.map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Another sealing of the same secret, as when keys are changed.
+    pub async fn hub_reseal(&mut self, hub: &HubId, version: i64, credential: &[u8]) -> Result<()> {
+        sqlx::query!(
+            "update hubs set credential = $3 where id = $1 and credential_version = $2",
+            hub.0,
+            version,
+            credential
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}
+
+fn words(capabilities: &[Capability]) -> Vec<String> {
+    capabilities.iter().map(|c| c.key().to_owned()).collect()
+}

@@ -1,0 +1,162 @@
+//! Places: a VDC on a hub, with its namespace there.
+use crate::{Store, constraint::mapped, work::Claim};
+use model::{HubId, OrgId, Result, VdcId, quota::Limits};
+use uuid::Uuid;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub hub: HubId,
+    pub namespace: String,
+    pub namespace_uid: Option<String>,
+    pub quota_uid: Option<String>,
+    pub applied: Option<i64>,
+    pub ready: bool,
+}
+
+/// What a reconciler needs of a VDC, deleted or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VdcWork {
+    pub id: VdcId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub name: String,
+    pub namespace: String,
+    pub enabled: bool,
+    pub limits: Limits,
+    pub version: i64,
+    pub deleted: bool,
+    pub places: Vec<Place>,
+}
+
+impl Store {
+    pub async fn vdc_work(&self, id: Uuid) -> Result<Option<VdcWork>> {
+        let found = sqlx::query!(
+            r#"select v.org_id, o.name as org_name, v.name, v.namespace_name, v.enabled, v.vm_limit, v.cpu_limit, v.memory_limit_mb,
+                      v.storage_limit_mb, v.version, v.deleted_at is not null as "deleted!"
+               from vdcs v join organizations o on o.id = v.org_id where v.id = $1"#,
+            id
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let Some(v) = found else { return Ok(None) };
+        let rows = sqlx::query!(
+            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!" from places
+               where vdc_id = $1 and gone_at is null order by hub_id"#,
+            id
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let places = rows
+            .into_iter()
+            .map(|r| Place {
+                hub: HubId(r.hub_id),
+                namespace: r.namespace,
+                namespace_uid: r.namespace_uid,
+                quota_uid: r.quota_uid,
+                applied: r.applied,
+                ready: r.ready,
+            })
+            .collect();
+        Ok(Some(VdcWork {
+            id: VdcId(id),
+            org: OrgId(v.org_id),
+            org_name: v.org_name,
+            name: v.name,
+            namespace: v.namespace_name,
+            enabled: v.enabled,
+            limits: Limits {
+                vms: v.vm_limit,
+                cpus: v.cpu_limit,
+                memory_mb: v.memory_limit_mb,
+                storage_mb: v.storage_limit_mb,
+            },
+            version: v.version,
+            deleted: v.deleted,
+            places,
+        }))
+    }
+
+    /// The VDC is to be on that hub. False: it is there, or on its way.
+    pub async fn place_want(&self, vdc: VdcId, hub: &HubId) -> Result<bool> {
+        let done = sqlx::query!(
+            "insert into places (vdc_id, hub_id, namespace) select id, $2, namespace_name from vdcs where id = $1 and deleted_at is null
+             on conflict (vdc_id, hub_id) do update set gone_at = null, namespace_uid = null, quota_uid = null, applied = null, ready_at = null
+             where places.gone_at is not null",
+            vdc.0,
+            hub.0
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// None: the VDC is not on that hub yet.
+    pub async fn place(&self, vdc: VdcId, hub: &HubId) -> Result<Option<Place>> {
+        let row = sqlx::query!(
+            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!" from places
+               where vdc_id = $1 and hub_id = $2 and gone_at is null"#,
+            vdc.0,
+            hub.0
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(row.map(|r| Place {
+            hub: HubId(r.hub_id),
+            namespace: r.namespace,
+            namespace_uid: r.namespace_uid,
+            quota_uid: r.quota_uid,
+            applied: r.applied,
+            ready: r.ready,
+        }))
+    }
+
+    pub async fn place_made(&self, c: &Claim, hub: &HubId, namespace_uid: &str) -> Result<bool> {
+        let done = sqlx::query!(
+            "update places set namespace_uid = $3 where vdc_id = $1 and hub_id = $2
+             and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $4)",
+            c.id,
+            hub.0,
+            namespace_uid,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub async fn place_applied(&self, c: &Claim, hub: &HubId, quota_uid: &str, version: i64) -> Result<bool> {
+        let done = sqlx::query!(
+            "update places set quota_uid = $3, applied = $4, ready_at = coalesce(ready_at, now()), last_error = ''
+             where vdc_id = $1 and hub_id = $2 and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $5)",
+            c.id,
+            hub.0,
+            quota_uid,
+            version,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// The namespace is proven to be gone.
+    pub async fn place_gone(&self, c: &Claim, hub: &HubId) -> Result<()> {
+        sqlx::query!(
+            "update places set gone_at = now() where vdc_id = $1 and hub_id = $2
+             and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $3)",
+            c.id,
+            hub.0,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}

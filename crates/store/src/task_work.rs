@@ -1,0 +1,110 @@
+//! Tasks that wait for hubs: they end from what was observed, or at their deadline.
+use crate::{Store, Write, constraint::mapped};
+use model::{
+    Action, Kind, OrgId, Result, TaskId, UserId,
+    event::Change,
+    task::{TaskStatus, Verdict},
+};
+use uuid::Uuid;
+
+/// A task that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenTask {
+    pub id: TaskId,
+    pub org: OrgId,
+    pub user: Option<UserId>,
+    pub action: Action,
+    pub kind: Kind,
+    pub object: Uuid,
+    pub object_name: String,
+    pub progress: Option<i16>,
+    pub message: String,
+}
+
+impl Store {
+    /// What waits for these objects.
+    pub async fn open_tasks(&self, objects: &[Uuid]) -> Result<Vec<OpenTask>> {
+        let rows = sqlx::query!(
+            "select id, org_id, user_id, operation, object_kind, object_id, object_name, progress, message from tasks
+             where object_id = any($1) and status in ('queued', 'running')",
+            objects
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let open = rows.into_iter().filter_map(|r| {
+            Some(OpenTask {
+                id: TaskId(r.id),
+                org: OrgId(r.org_id),
+                user: r.user_id.map(UserId),
+                action: Action::parse(&r.operation)?,
+                kind: Kind::parse(&r.object_kind)?,
+                object: r.object_id,
+                object_name: r.object_name,
+                progress: r.progress,
+                message: r.message,
+            })
+        });
+        Ok(open.collect())
+    }
+
+    /// Writes how a task stands, if it is still open and that is news.
+    pub async fn task_stands(&self, task: &OpenTask, verdict: &Verdict) -> Result<()> {
+        let (status, progress, message) = match verdict {
+            Verdict::Open { progress, message } => (TaskStatus::Running, *progress, message.as_str()),
+            Verdict::Done => (TaskStatus::Success, Some(100), ""),
+            Verdict::Failed(why) => (TaskStatus::Error, task.progress, why.as_str()),
+        };
+        let same = status == TaskStatus::Running && progress == task.progress && message == task.message;
+        if same {
+            return Ok(());
+        }
+        let done = sqlx::query!(
+            "update tasks set status = $2, progress = $3, message = $4, ended_at = case when $5 then clock_timestamp() end
+             where id = $1 and status in ('queued', 'running')",
+            task.id.0,
+            status.key(),
+            progress,
+            message,
+            status.ended()
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        if done.rows_affected() == 1 {
+            let change =
+                Change { org: task.org, user: task.user, owner: task.user, kind: Kind::Task, id: Some(task.id.0) };
+            self.tell(change);
+        }
+        Ok(())
+    }
+
+    /// Open tasks whose time is over end, naming what they waited for.
+    pub async fn end_overdue_tasks(&self) -> Result<u64> {
+        let done = sqlx::query!(
+            "update tasks set status = 'error', ended_at = clock_timestamp(),
+                    message = case when message = '' then 'It took too long, and is not waited for any more.'
+                              else 'It took too long, and is not waited for any more. Last: ' || message end
+             where status in ('queued', 'running') and deadline < now()"
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected())
+    }
+}
+
+impl Write<'_> {
+    /// Somebody does not want to wait for it any more. False: it has ended.
+    pub async fn task_cancel(&mut self, id: TaskId, why: &str) -> Result<bool> {
+        let done = sqlx::query!(
+            "update tasks set status = 'aborted', ended_at = clock_timestamp(), message = $2 where id = $1 and status in ('queued', 'running')",
+            id.0,
+            why
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+}

@@ -1,0 +1,183 @@
+//! Templates: those in catalogs, and what hubs have, from which catalogs are filled.
+use crate::{
+    Authorized, Store,
+    constraint::mapped,
+    list::{Build, ListSql, sort},
+};
+use model::{
+    Action, Actor, CatalogId, HubId, OrgId, Result, TemplateId,
+    decide::{Resource, Scope},
+    list::{ListQuery, Page},
+    template::{Parameter, Template, TemplateSpec, TemplateVm},
+};
+use sha2::{Digest, Sha256};
+use sqlx::{FromRow, types::Json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const SQL: ListSql = ListSql {
+    columns: "t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.name, t.description, t.source, t.by_instance, \
+        t.os, t.icon, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
+        c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
+        t.version, t.created_at, t.updated_at",
+    from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id",
+    count_from: "templates t join catalogs c on c.id = t.catalog_id",
+    living: "t.deleted_at is null and c.deleted_at is null",
+    sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
+    search: &["t.name", "t.description", "t.os"],
+    action: "",
+    org: "t.org_id = {} or c.shared_to_all or exists (select from catalog_shares s where s.catalog_id = c.id and s.org_id = {})",
+    owner: "c.owner_id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    catalog_id: Uuid,
+    catalog_name: String,
+    org_id: Uuid,
+    org_name: String,
+    name: String,
+    description: String,
+    source: String,
+    by_instance: bool,
+    os: String,
+    icon: String,
+    vms: Json<Vec<TemplateVm>>,
+    parameters: Json<Vec<Parameter>>,
+    hubs: Vec<String>,
+    shared_to_all: bool,
+    shared_to: Vec<Uuid>,
+    version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+}
+
+fn read(r: Row) -> Result<Template> {
+    Ok(Template {
+        id: TemplateId(r.id),
+        catalog: CatalogId(r.catalog_id),
+        catalog_name: r.catalog_name,
+        org: OrgId(r.org_id),
+        org_name: r.org_name,
+        name: r.name,
+        description: r.description,
+        source: r.source,
+        by_instance: r.by_instance,
+        os: r.os,
+        icon: r.icon,
+        vms: r.vms.0,
+        parameters: r.parameters.0,
+        hubs: r.hubs.into_iter().map(HubId).collect(),
+        version: r.version,
+        created_at: r.created_at,
+        updated_at: r.updated_at,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    if key == "catalog" {
+        b.push(" and (lower(c.name) = lower(").push_bind(value.to_owned()).push(") or c.id::text = ");
+        b.push_bind(value.to_owned()).push(")");
+    }
+}
+
+impl Store {
+    pub async fn template(&self, actor: &Actor, action: Action, id: TemplateId) -> Result<Authorized<Template>> {
+        let mut b = SQL.one();
+        b.push("t.id = ").push_bind(id.0);
+        let row: Option<Row> = b.build_query_as().fetch_optional(&self.pool).await.map_err(mapped)?;
+        // shared to the asker's organization: as if it were its own
+        let own = actor.org;
+        let seen = row.as_ref().is_some_and(|r| r.shared_to_all || r.shared_to.contains(&own.0));
+        let found = row.map(read).transpose()?;
+        Authorized::check(actor, action, found, |t| Resource::Of(if seen { own } else { t.org }))
+    }
+
+    pub async fn templates(&self, scope: Scope, q: &ListQuery) -> Result<Page<Template>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// What a hub has now, all of it. Catalogs that are filled from hubs follow. True if anything changed.
+    pub async fn hub_templates_set(&self, hub: &HubId, found: &[(String, String, TemplateSpec)]) -> Result<bool> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        sqlx::query!("select pg_advisory_xact_lock(7357002)").execute(&mut *tx).await.map_err(mapped)?;
+        let mut changed = false;
+        for (source, uid, spec) in found {
+            let json = serde_json::to_value(spec).map_err(|e| model::Error::Internal(format!("template: {e}")))?;
+            let hash = hex(&Sha256::digest(json.to_string()));
+            let done = sqlx::query!(
+                "insert into hub_templates (hub_id, source, uid, hash, spec) values ($1, $2, $3, $4, $5)
+                 on conflict (hub_id, source) do update set uid = $3, hash = $4, spec = $5, seen_at = now()
+                 where hub_templates.hash <> $4 or hub_templates.uid <> $3",
+                hub.0,
+                source,
+                uid,
+                hash,
+                json
+            )
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+            changed |= done.rows_affected() > 0;
+        }
+        let sources: Vec<String> = found.iter().map(|(source, ..)| source.clone()).collect();
+        let gone = sqlx::query!("delete from hub_templates where hub_id = $1 and source <> all($2)", hub.0, &sources)
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+        changed |= gone.rows_affected() > 0;
+        tx.commit().await.map_err(mapped)?;
+        self.fill_catalogs().await?;
+        Ok(changed)
+    }
+
+    /// Brings catalogs that are filled from hubs up to date: new templates come in, changed ones change. One that no hub
+    /// has any more stays and says so.
+    pub async fn fill_catalogs(&self) -> Result<()> {
+        let rows = sqlx::query!(
+            r#"select c.id as catalog, c.org_id, t.source, t.spec, i.id as "item?" from catalogs c
+               cross join (select distinct on (source) source, spec from hub_templates order by source, hub_id) t
+               left join templates i on i.catalog_id = c.id and i.source = t.source and i.deleted_at is null
+               where c.from_hubs and c.deleted_at is null"#
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        for r in rows {
+            let Ok(spec) = serde_json::from_value::<TemplateSpec>(r.spec) else { continue };
+            let id = r.item.unwrap_or_else(Uuid::now_v7);
+            sqlx::query!(
+                "insert into templates (id, catalog_id, org_id, name, description, source, by_instance, os, icon, vms, parameters)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                 on conflict (id) do update set name = $4, description = $5, by_instance = $7, os = $8, icon = $9, vms = $10, parameters = $11,
+                     version = templates.version + 1, updated_at = now()
+                 where (templates.name, templates.description, templates.by_instance, templates.os, templates.icon, templates.vms, templates.parameters)
+                   is distinct from ($4, $5, $7, $8, $9, $10::jsonb, $11::jsonb)",
+                id,
+                r.catalog,
+                r.org_id,
+                spec.name,
+                spec.description,
+                r.source,
+                spec.by_instance,
+                spec.os,
+                spec.icon,
+                Json(&spec.vms) as _,
+                Json(&spec.parameters) as _
+            )
+            .execute(&self.pool)
+            .await
+            .or_else(|e| match mapped(e) {
+                // another replica was quicker, or two hubs name different things alike
+                model::Error::Taken(_) => Ok(Default::default()),
+                e => Err(e),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,368 @@
+//! vApps.
+use crate::{
+    Authorized, Store, Write,
+    constraint::mapped,
+    list::{Build, ListSql, sort},
+    work::Claim,
+};
+use model::{
+    Action, Actor, HubId, OrgId, Result, TemplateId, UserId, VappId, VdcId,
+    decide::{Resource, Scope},
+    list::{ListQuery, Page},
+    placement::Placement,
+    vapp::{Vapp, VmCounts},
+};
+use sqlx::{FromRow, PgExecutor, types::Json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+const SQL: ListSql = ListSql {
+    columns: "t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
+         coalesce(u.name, '') as owner_name, t.template_id, t.name, t.description, t.hub_id, h.state <> 'unreachable' as hub_answers, \
+         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, m.*",
+    from: "vapps t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id left join users u on u.id = t.owner_id \
+           left join hubs h on h.id = t.hub_id cross join lateral (select count(*) as vms, \
+           count(*) filter (where obs_state in ('running', 'migrating') and power = 'on') as running, \
+           count(*) filter (where obs_state = 'stopped' and (power = 'off' or outside <> '' or problem <> '')) as stopped, \
+           count(*) filter (where obs_state = 'suspended' and power = 'suspended') as suspended, \
+           count(*) filter (where obs_state = 'failed' or (problem <> '' and obs_state = '')) as failed, \
+           count(*) filter (where obs_state = 'missing') as missing, \
+           coalesce(sum(cpus), 0)::bigint as cpus, coalesce(sum(memory_mb), 0)::bigint as memory_mb \
+           from vms v where v.vapp_id = t.id and v.deleted_at is null) m",
+    count_from: "vapps t join vdcs d on d.id = t.vdc_id",
+    living: "t.gone_at is null",
+    sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
+    search: &["t.name", "t.description"],
+    action: "",
+    org: "t.org_id",
+    owner: "t.owner_id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    org_id: Uuid,
+    org_name: String,
+    vdc_id: Uuid,
+    vdc_name: String,
+    vdc_enabled: bool,
+    owner_id: Option<Uuid>,
+    owner_name: String,
+    template_id: Option<Uuid>,
+    name: String,
+    description: String,
+    hub_id: Option<String>,
+    hub_answers: Option<bool>,
+    placement: Option<Json<Placement>>,
+    instance_of: Option<String>,
+    version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    updated_by: String,
+    deleted: bool,
+    vms: i64,
+    running: i64,
+    stopped: i64,
+    suspended: i64,
+    failed: i64,
+    missing: i64,
+    cpus: i64,
+    memory_mb: i64,
+}
+
+fn read(r: Row) -> Result<Vapp> {
+    let known = r.running + r.stopped + r.suspended + r.failed + r.missing;
+    Ok(Vapp {
+        id: VappId(r.id),
+        org: OrgId(r.org_id),
+        org_name: r.org_name,
+        vdc: VdcId(r.vdc_id),
+        vdc_name: r.vdc_name,
+        vdc_enabled: r.vdc_enabled,
+        owner: r.owner_id.map(UserId),
+        owner_name: r.owner_name,
+        template: r.template_id.map(TemplateId),
+        name: r.name,
+        description: r.description,
+        hub: r.hub_id.map(HubId),
+        hub_answers: r.hub_answers,
+        placement: r.placement.map(|p| p.0),
+        instance_of: r.instance_of,
+        vms: VmCounts {
+            all: r.vms,
+            running: r.running,
+            stopped: r.stopped,
+            suspended: r.suspended,
+            failed: r.failed,
+            missing: r.missing,
+            changing: (r.vms - known).max(0),
+        },
+        cpus: r.cpus,
+        memory_mb: r.memory_mb,
+        deleted: r.deleted,
+        version: r.version,
+        created_at: r.created_at,
+        updated_at: r.updated_at,
+        updated_by: r.updated_by,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    match key {
+        "vdc" => {
+            b.push(" and lower(d.name) = lower(").push_bind(value.to_owned()).push(")");
+        }
+        "hub" => {
+            b.push(" and t.hub_id = ").push_bind(value.to_owned());
+        }
+        _ => {}
+    }
+}
+
+async fn find(db: impl PgExecutor<'_>, id: VappId) -> Result<Option<Vapp>> {
+    let mut b = SQL.one();
+    b.push("t.id = ").push_bind(id.0);
+    b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
+}
+
+fn resource(vapp: &Vapp) -> Resource {
+    Resource::Owned(vapp.org, vapp.owner)
+}
+
+/// A vApp about to be written.
+pub struct NewVapp<'a> {
+    pub id: VappId,
+    pub org: OrgId,
+    pub vdc: VdcId,
+    pub template: Option<TemplateId>,
+    pub name: &'a str,
+    pub description: &'a str,
+    /// Made through a TemplateInstance: the template's source and its sealed parameters.
+    pub instance_of: Option<&'a str>,
+    pub parameters: Option<&'a [u8]>,
+}
+
+/// What a reconciler needs of a vApp, deleted or not.
+#[derive(Clone, Debug)]
+pub struct VappWork {
+    pub id: VappId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub vdc: VdcId,
+    pub vdc_name: String,
+    pub name: String,
+    pub hub: Option<HubId>,
+    pub attempted: bool,
+    pub instance_of: Option<String>,
+    pub parameters: Option<Vec<u8>>,
+    pub instance_uid: Option<String>,
+    pub template_source: Option<String>,
+    pub deleted: bool,
+    pub gone: bool,
+    pub vms_left: i64,
+    pub cpus: i64,
+    pub memory_mb: i64,
+}
+
+impl Store {
+    pub async fn vapp(&self, actor: &Actor, action: Action, id: VappId) -> Result<Authorized<Vapp>> {
+        Authorized::check(actor, action, find(&self.pool, id).await?, resource)
+    }
+
+    pub async fn vapps(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vapp>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn vapp_work(&self, id: Uuid) -> Result<Option<VappWork>> {
+        let r = sqlx::query!(
+            r#"select a.org_id, o.name as org_name, a.vdc_id, d.name as vdc_name, a.name, a.hub_id, a.attempted_at is not null as "attempted!",
+                      a.instance_of, a.parameters, a.instance_uid, t.source as "source?", a.deleted_at is not null as "deleted!",
+                      a.gone_at is not null as "gone!",
+                      (select count(*) from vms v where v.vapp_id = a.id and v.gone_at is null) as "left!",
+                      coalesce(s.cpus, 0)::bigint as "cpus!", coalesce(s.memory_mb, 0)::bigint as "memory!"
+               from vapps a join organizations o on o.id = a.org_id join vdcs d on d.id = a.vdc_id left join templates t on t.id = a.template_id
+               left join lateral (select sum(cpus) as cpus, sum(memory_mb) as memory_mb from vms v where v.vapp_id = a.id and v.deleted_at is null) s on true
+               where a.id = $1"#,
+            id
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(r.map(|r| VappWork {
+            id: VappId(id),
+            org: OrgId(r.org_id),
+            org_name: r.org_name,
+            vdc: VdcId(r.vdc_id),
+            vdc_name: r.vdc_name,
+            name: r.name,
+            hub: r.hub_id.map(HubId),
+            attempted: r.attempted,
+            instance_of: r.instance_of,
+            parameters: r.parameters,
+            instance_uid: r.instance_uid,
+            template_source: r.source.filter(|s| !s.is_empty()),
+            deleted: r.deleted,
+            gone: r.gone,
+            vms_left: r.left,
+            cpus: r.cpus,
+            memory_mb: r.memory,
+        }))
+    }
+
+    /// Commits where it goes, and its machines with it. Not any more once a call was attempted, and only by the worker
+    /// that holds it.
+    pub async fn vapp_place(&self, c: &Claim, placement: &Placement) -> Result<bool> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let hub = placement.hub.as_ref().map(|h| h.0.clone());
+        let done = sqlx::query!(
+            "update vapps set placement = $2, hub_id = $3, placed_at = case when $3::text is null then null else now() end
+             where id = $1 and attempted_at is null and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $4)",
+            c.id,
+            Json(placement) as _,
+            hub,
+            c.epoch
+        )
+        .execute(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        if done.rows_affected() == 1 && hub.is_some() {
+            sqlx::query!("update vms set hub_id = $2 where vapp_id = $1 and attempted_at is null", c.id, hub)
+                .execute(&mut *tx)
+                .await
+                .map_err(mapped)?;
+            // its machines can go on now
+            sqlx::query!(
+                "insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, $2 from vms where vapp_id = $1 and gone_at is null
+                 on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), hub_id = $2",
+                c.id,
+                hub
+            )
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+        }
+        tx.commit().await.map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Machines that came later go where the others are.
+    pub async fn vapp_spread(&self, c: &Claim) -> Result<()> {
+        sqlx::query!(
+            "with late as (
+                 update vms v set hub_id = a.hub_id from vapps a
+                 where a.id = $1 and v.vapp_id = a.id and v.hub_id is null and v.gone_at is null and a.hub_id is not null
+                   and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2)
+                 returning v.id, v.org_id, v.hub_id)
+             insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, hub_id from late
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), hub_id = excluded.hub_id",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    pub async fn vapp_attempted(&self, c: &Claim) -> Result<bool> {
+        let done = sqlx::query!(
+            "update vapps set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id is not null
+             and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub async fn vapp_instance_made(&self, c: &Claim, uid: Option<&str>) -> Result<bool> {
+        let done = sqlx::query!(
+            "update vapps set instance_uid = $2 where id = $1
+             and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $3)",
+            c.id,
+            uid,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Nothing of it is left.
+    pub async fn vapp_gone(&self, c: &Claim) -> Result<()> {
+        sqlx::query!(
+            "update vapps set gone_at = coalesce(gone_at, now()) where id = $1 and deleted_at is not null
+             and not exists (select from vms where vapp_id = $1 and gone_at is null)
+             and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}
+
+impl Write<'_> {
+    pub async fn vapp(&mut self, action: Action, id: VappId) -> Result<Authorized<Vapp>> {
+        sqlx::query!("select id from vapps where id = $1 for update", id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let found = find(&mut *self.tx, id).await?;
+        Authorized::check(self.actor, action, found, resource)
+    }
+
+    pub async fn vapp_insert(&mut self, v: &NewVapp<'_>) -> Result<()> {
+        sqlx::query!(
+            "insert into vapps (id, org_id, vdc_id, owner_id, template_id, name, description, instance_of, parameters, updated_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            v.id.0,
+            v.org.0,
+            v.vdc.0,
+            self.actor.user.map(|u| u.0),
+            v.template.map(|t| t.0),
+            v.name,
+            v.description,
+            v.instance_of,
+            v.parameters,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn vapp_rename(&mut self, vapp: &Authorized<Vapp>, name: &str, description: &str) -> Result<()> {
+        sqlx::query!(
+            "update vapps set name = $2, description = $3, version = version + 1, updated_at = now(), updated_by = $4 where id = $1",
+            vapp.id.0,
+            name,
+            description,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// The tombstone; it stays until its machines are proven to be gone.
+    pub async fn vapp_delete(&mut self, vapp: &Authorized<Vapp>) -> Result<()> {
+        sqlx::query!(
+            "update vapps set deleted_at = coalesce(deleted_at, now()), version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+            vapp.id.0,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,351 @@
+//! VMs: what people asked for. What hubs report is in `observe`, what workers write in `vm_work`.
+use crate::{
+    Authorized, Store, Write,
+    constraint::mapped,
+    list::{Build, ListSql, sort},
+};
+use model::{
+    Action, Actor, Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
+    decide::{Resource, Scope},
+    list::{ListQuery, Page},
+    vm::{Disk, Nic, Once, Power, Seen, Vm, VmSpec},
+};
+use sqlx::{FromRow, PgExecutor, types::Json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+pub(crate) const SQL: ListSql = ListSql {
+    columns: "t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
+        t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
+        t.disks, t.nics, t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
+        d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
+        t.obs_node, t.obs_ips, t.obs_guest_os, t.obs_progress, t.obs_restart, \
+        case when h.state = 'unreachable' then h.seen_at else t.obs_at end as obs_at, t.obs_since, t.outside, t.problem, \
+        t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by",
+    from: "vms t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id \
+           left join users u on u.id = t.owner_id left join hubs h on h.id = t.hub_id",
+    count_from: "vms t join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id",
+    living: "t.gone_at is null",
+    sorts: &[
+        sort("name", "lower(t.name)", "text"),
+        sort("created", "t.created_at", "timestamptz"),
+        sort("cpus", "t.cpus", "integer"),
+        sort("memory", "t.memory_mb", "bigint"),
+    ],
+    search: &["t.name", "t.description", "t.computer_name", "a.name", "array_to_string(t.obs_ips, ' ')", "t.id::text"],
+    action: "",
+    org: "t.org_id",
+    owner: "t.owner_id",
+};
+
+#[derive(FromRow)]
+struct Row {
+    id: Uuid,
+    org_id: Uuid,
+    org_name: String,
+    vdc_id: Uuid,
+    vdc_name: String,
+    vdc_enabled: bool,
+    vapp_id: Uuid,
+    vapp_name: String,
+    owner_id: Option<Uuid>,
+    owner_name: String,
+    name: String,
+    description: String,
+    computer_name: String,
+    cpus: i32,
+    memory_mb: i64,
+    instance_type: String,
+    disks: Json<Vec<Disk>>,
+    nics: Json<Vec<Nic>>,
+    os: String,
+    power: String,
+    start_order: i32,
+    start_delay_s: i32,
+    generation: i64,
+    hub_id: Option<String>,
+    hub_answers: Option<bool>,
+    namespace_name: String,
+    hub_name: String,
+    made: bool,
+    applied: Option<i64>,
+    obs_state: String,
+    obs_reason: String,
+    obs_cpus: Option<i32>,
+    obs_memory_mb: Option<i64>,
+    obs_node: String,
+    obs_ips: Vec<String>,
+    obs_guest_os: String,
+    obs_progress: Option<i16>,
+    obs_restart: bool,
+    obs_at: Option<OffsetDateTime>,
+    obs_since: Option<OffsetDateTime>,
+    outside: String,
+    problem: String,
+    deleted: bool,
+    version: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    updated_by: String,
+}
+
+fn read(r: Row) -> Result<Vm> {
+    let odd = |what: &str, word: &str| Error::Internal(format!("VM {what} {word:?}"));
+    Ok(Vm {
+        power: Power::parse(&r.power).ok_or_else(|| odd("power", &r.power))?,
+        seen: Seen::parse(&r.obs_state).ok_or_else(|| odd("state", &r.obs_state))?,
+        id: VmId(r.id),
+        org: OrgId(r.org_id),
+        org_name: r.org_name,
+        vdc: VdcId(r.vdc_id),
+        vdc_name: r.vdc_name,
+        vdc_enabled: r.vdc_enabled,
+        vapp: VappId(r.vapp_id),
+        vapp_name: r.vapp_name,
+        owner: r.owner_id.map(UserId),
+        owner_name: r.owner_name,
+        name: r.name,
+        description: r.description,
+        computer_name: r.computer_name,
+        cpus: r.cpus,
+        memory_mb: r.memory_mb,
+        instance_type: r.instance_type,
+        disks: r.disks.0,
+        nics: r.nics.0,
+        os: r.os,
+        start_order: r.start_order,
+        start_delay_s: r.start_delay_s,
+        generation: r.generation,
+        hub: r.hub_id.map(HubId),
+        hub_answers: r.hub_answers,
+        namespace: r.namespace_name,
+        hub_name: r.hub_name,
+        made: r.made,
+        applied: r.applied,
+        reason: r.obs_reason,
+        seen_cpus: r.obs_cpus,
+        seen_memory_mb: r.obs_memory_mb,
+        node: r.obs_node,
+        ips: r.obs_ips,
+        guest_os: r.obs_guest_os,
+        progress: r.obs_progress,
+        restart_needed: r.obs_restart,
+        seen_at: r.obs_at,
+        since: r.obs_since,
+        outside: r.outside,
+        problem: r.problem,
+        deleted: r.deleted,
+        version: r.version,
+        created_at: r.created_at,
+        updated_at: r.updated_at,
+        updated_by: r.updated_by,
+    })
+}
+
+fn filter(b: &mut Build<'_>, key: &str, value: &str) {
+    match key {
+        "state" => {
+            b.push(match value {
+                "running" => " and t.obs_state in ('running', 'migrating') and t.power = 'on'",
+                "stopped" => " and t.obs_state = 'stopped' and (t.power = 'off' or t.outside <> '' or t.problem <> '')",
+                "suspended" => " and t.obs_state = 'suspended' and t.power = 'suspended'",
+                "failed" => " and (t.obs_state in ('failed', 'missing') or (t.problem <> '' and t.obs_state = ''))",
+                _ => {
+                    " and not (t.obs_state in ('running', 'migrating') and t.power = 'on') \
+                     and not (t.obs_state = 'stopped' and (t.power = 'off' or t.outside <> '' or t.problem <> '')) \
+                     and not (t.obs_state = 'suspended' and t.power = 'suspended') \
+                     and not (t.obs_state in ('failed', 'missing') or (t.problem <> '' and t.obs_state = ''))"
+                }
+            });
+        }
+        "vdc" => {
+            b.push(" and lower(d.name) = lower(").push_bind(value.to_owned()).push(")");
+        }
+        "hub" => {
+            b.push(" and t.hub_id = ").push_bind(value.to_owned());
+        }
+        _ => {}
+    }
+}
+
+async fn find(db: impl PgExecutor<'_>, id: VmId) -> Result<Option<Vm>> {
+    let mut b = SQL.one();
+    b.push("t.id = ").push_bind(id.0);
+    b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
+}
+
+fn resource(vm: &Vm) -> Resource {
+    Resource::Owned(vm.org, vm.owner)
+}
+
+async fn of_vapp(db: impl PgExecutor<'_>, vapp: VappId) -> Result<Vec<Vm>> {
+    let mut b = SQL.one();
+    b.push("t.vapp_id = ").push_bind(vapp.0).push(" order by t.start_order, lower(t.name), t.id");
+    let rows: Vec<Row> = b.build_query_as().fetch_all(db).await.map_err(mapped)?;
+    rows.into_iter().map(read).collect()
+}
+
+impl Store {
+    pub async fn vm(&self, actor: &Actor, action: Action, id: VmId) -> Result<Authorized<Vm>> {
+        Authorized::check(actor, action, find(&self.pool, id).await?, resource)
+    }
+
+    pub async fn vms(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vm>> {
+        self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// All machines of a vApp, in the order they start.
+    pub async fn vms_of(&self, vapp: &Authorized<model::vapp::Vapp>) -> Result<Vec<Vm>> {
+        of_vapp(&self.pool, vapp.id).await
+    }
+
+    /// For whoever works on them, not for pages.
+    pub async fn vm_known(&self, id: VmId) -> Result<Option<Vm>> {
+        find(&self.pool, id).await
+    }
+
+    pub async fn vms_known_of(&self, vapp: VappId) -> Result<Vec<Vm>> {
+        of_vapp(&self.pool, vapp).await
+    }
+}
+
+/// A VM about to be written.
+pub struct NewVm<'a> {
+    pub id: VmId,
+    pub org: OrgId,
+    pub vdc: VdcId,
+    pub vapp: VappId,
+    pub hub: Option<&'a HubId>,
+    pub owner: Option<UserId>,
+    pub spec: &'a VmSpec,
+    pub hub_name: &'a str,
+    pub cloud_init: Option<&'a [u8]>,
+}
+
+impl Write<'_> {
+    pub async fn vm(&mut self, action: Action, id: VmId) -> Result<Authorized<Vm>> {
+        sqlx::query!("select id from vms where id = $1 for update", id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let found = find(&mut *self.tx, id).await?;
+        Authorized::check(self.actor, action, found, resource)
+    }
+
+    /// The machines of a vApp, locked.
+    pub async fn vms_of(&mut self, vapp: &Authorized<model::vapp::Vapp>) -> Result<Vec<Vm>> {
+        sqlx::query!("select id from vms where vapp_id = $1 and gone_at is null order by id for update", vapp.id.0)
+            .fetch_all(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        of_vapp(&mut *self.tx, vapp.id).await
+    }
+
+    pub async fn vm_insert(&mut self, v: &NewVm<'_>) -> Result<()> {
+        let s = v.spec;
+        sqlx::query!(
+            "insert into vms (id, org_id, vdc_id, vapp_id, owner_id, name, description, computer_name, cpus, memory_mb, instance_type,
+                              preference, disks, nics, os, cloud_init, power, start_order, start_delay_s, storage_mb, hub_id, hub_name, updated_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+            v.id.0,
+            v.org.0,
+            v.vdc.0,
+            v.vapp.0,
+            v.owner.map(|u| u.0),
+            s.name,
+            s.description,
+            s.computer_name,
+            s.cpus,
+            s.memory_mb,
+            s.instance_type,
+            s.preference,
+            Json(&s.disks) as _,
+            Json(&s.nics) as _,
+            s.os,
+            v.cloud_init,
+            s.power.key(),
+            s.start_order,
+            s.start_delay_s,
+            s.storage_mb(),
+            v.hub.map(|h| h.0.as_str()),
+            v.hub_name,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Another power state is wanted. What was changed by hand is overruled, and what failed is tried again.
+    pub async fn vm_set_power(&mut self, vm: VmId, power: Power) -> Result<i64> {
+        sqlx::query_scalar!(
+            "update vms set power = $2, once = '', once_id = null, generation = generation + 1, outside = '', problem = '',
+                    version = version + 1, updated_at = now(), updated_by = $3
+             where id = $1 returning generation",
+            vm.0,
+            power.key(),
+            self.actor.name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
+    /// Something to be done once. A shutdown leaves it off.
+    pub async fn vm_once(&mut self, vm: VmId, once: Once) -> Result<i64> {
+        sqlx::query_scalar!(
+            "update vms set once = $2, once_id = gen_random_uuid(), generation = generation + 1, outside = '',
+                    power = case when $2 = 'shutdown' then 'off' else 'on' end,
+                    version = version + 1, updated_at = now(), updated_by = $3
+             where id = $1 returning generation",
+            vm.0,
+            once.key(),
+            self.actor.name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
+    pub async fn vm_edit(&mut self, vm: VmId, name: &str, description: &str) -> Result<i64> {
+        sqlx::query_scalar!(
+            "update vms set name = $2, description = $3, generation = generation + 1, version = version + 1, updated_at = now(),
+                    updated_by = $4 where id = $1 returning generation",
+            vm.0,
+            name,
+            description,
+            self.actor.name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
+    pub async fn vm_resize(&mut self, vm: VmId, cpus: i32, memory_mb: i64) -> Result<i64> {
+        sqlx::query_scalar!(
+            "update vms set cpus = $2, memory_mb = $3, instance_type = '', generation = generation + 1, problem = '',
+                    version = version + 1, updated_at = now(), updated_by = $4 where id = $1 returning generation",
+            vm.0,
+            cpus,
+            memory_mb,
+            self.actor.name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
+    /// The tombstone. What it uses is given back when it is proven to be gone.
+    pub async fn vm_delete(&mut self, vm: VmId) -> Result<i64> {
+        sqlx::query_scalar!(
+            "update vms set deleted_at = coalesce(deleted_at, now()), generation = generation + 1, version = version + 1,
+                    updated_at = now(), updated_by = $2 where id = $1 returning generation",
+            vm.0,
+            self.actor.name
+        )
+        .fetch_one(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+}

@@ -1,0 +1,305 @@
+//! The queue: one row an object that is not yet as it was asked for. A worker holds a lease with an epoch; whatever it
+//! writes back carries the epoch, so that one who lost the lease changes nothing.
+use crate::{Store, Write, constraint::mapped};
+use model::{
+    Error, HubId, Kind, OrgId, Result,
+    work::{WorkDepth, WorkItem, WorkState},
+};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// A piece of work, held by one worker until its lease ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub kind: Kind,
+    pub id: Uuid,
+    pub org: OrgId,
+    /// Empty: not known yet.
+    pub hub: String,
+    pub wanted: i64,
+    pub epoch: i64,
+    pub attempt: i32,
+}
+
+/// How a piece of work is put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Later {
+    /// It waits for something else, and is looked at again when that comes or after so long.
+    Wait { after: Duration, why: String },
+    /// It failed and is tried again.
+    Retry { after: Duration, why: String },
+    /// Trying again will not help; somebody must change something.
+    Failed { why: String },
+}
+
+/// How many of one hub are worked on at once by all replicas together.
+pub const AT_ONCE_PER_HUB: i64 = 16;
+
+impl Write<'_> {
+    /// Something about the object is to be done. A wish that comes while somebody works on the last one is kept.
+    pub async fn enqueue(&mut self, kind: Kind, id: impl Into<Uuid>, org: OrgId, hub: Option<&HubId>) -> Result<()> {
+        sqlx::query!(
+            "insert into work (kind, id, org_id, hub_id) values ($1, $2, $3, $4)
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), attempt = 0, failing = '',
+                 hub_id = case when $4 = '' then work.hub_id else $4 end",
+            kind.key(),
+            id.into(),
+            org.0,
+            hub.map_or("", |h| h.0.as_str())
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}
+
+impl Write<'_> {
+    /// Failed work is tried once more, because somebody asked for it. Whose it is, and its name; None: there is none.
+    pub async fn work_retry(&mut self, kind: Kind, id: Uuid) -> Result<Option<(OrgId, String)>> {
+        let row = sqlx::query!(
+            r#"update work w set failing = '', not_before = now(), wanted = wanted + 1 where kind = $1 and id = $2
+               returning w.org_id, coalesce((select name from vms where id = $2), (select name from vapps where id = $2),
+                                            (select name from vdcs where id = $2), '') as "name!""#,
+            kind.key(),
+            id
+        )
+        .fetch_optional(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(row.map(|r| (OrgId(r.org_id), r.name)))
+    }
+}
+
+impl Store {
+    /// The same outside of a request: by a watcher or another reconciler.
+    pub async fn enqueue(&self, kind: Kind, id: impl Into<Uuid>, org: OrgId, hub: &str) -> Result<()> {
+        sqlx::query!(
+            "insert into work (kind, id, org_id, hub_id) values ($1, $2, $3, $4)
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(),
+                 failing = case when work.failing = 'failed' then '' else work.failing end,
+                 hub_id = case when $4 = '' then work.hub_id else $4 end",
+            kind.key(),
+            id.into(),
+            org.0,
+            hub
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    /// Takes up to `limit` pieces that are due: of each organization its oldest first, so that one with a thousand does
+    /// not keep another with one waiting.
+    pub async fn claim(&self, owner: &str, limit: i64, lease: Duration) -> Result<Vec<Claim>> {
+        let rows = sqlx::query!(
+            r#"with busy as (
+                 select hub_id, count(*) as n from work where lease_until > now() group by hub_id
+               ), due as (
+                 select w.kind, w.id, w.not_before,
+                        row_number() over (partition by w.org_id order by w.not_before, w.id) as turn,
+                        row_number() over (partition by w.hub_id order by w.not_before, w.id) + coalesce(b.n, 0) as at_hub
+                 from work w left join busy b on b.hub_id = w.hub_id
+                 where w.not_before <= now() and w.lease_until <= now() and w.failing <> 'failed'
+               ), chosen as (
+                 select kind, id from due where at_hub <= $4 order by turn, not_before limit $2
+               ), locked as (
+                 select w.kind, w.id from work w join chosen using (kind, id)
+                 where w.not_before <= now() and w.lease_until <= now() for update of w skip locked
+               )
+               update work w set lease_owner = $1, lease_until = now() + make_interval(secs => $3), lease_epoch = w.lease_epoch + 1
+               from locked l where w.kind = l.kind and w.id = l.id
+               returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt"#,
+            owner,
+            limit,
+            lease.as_secs_f64(),
+            AT_ONCE_PER_HUB
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        rows.into_iter()
+            .map(|r| {
+                let kind = Kind::parse(&r.kind).ok_or_else(|| Error::Internal(format!("work of kind {:?}", r.kind)))?;
+                Ok(Claim {
+                    kind,
+                    id: r.id,
+                    org: OrgId(r.org_id),
+                    hub: r.hub_id,
+                    wanted: r.wanted,
+                    epoch: r.lease_epoch,
+                    attempt: r.attempt,
+                })
+            })
+            .collect()
+    }
+
+    /// Keeps the leases of what an owner still works on.
+    pub async fn extend_leases(&self, owner: &str, lease: Duration) -> Result<()> {
+        sqlx::query!(
+            "update work set lease_until = now() + make_interval(secs => $2) where lease_owner = $1 and lease_until > now()",
+            owner,
+            lease.as_secs_f64()
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Gives back what an owner holds, as when it stops.
+    pub async fn release_leases(&self, owner: &str) -> Result<()> {
+        sqlx::query!("update work set lease_until = '-infinity' where lease_owner = $1", owner)
+            .execute(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// It is as it was asked for. A wish that came meanwhile keeps the row.
+    pub async fn work_done(&self, c: &Claim) -> Result<()> {
+        let gone = sqlx::query!(
+            "delete from work where kind = $1 and id = $2 and lease_epoch = $3 and wanted = $4",
+            c.kind.key(),
+            c.id,
+            c.epoch,
+            c.wanted
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        if gone.rows_affected() == 0 {
+            sqlx::query!(
+                "update work set lease_until = '-infinity', attempt = 0, last_error = '', failing = '', not_before = now()
+                 where kind = $1 and id = $2 and lease_epoch = $3",
+                c.kind.key(),
+                c.id,
+                c.epoch
+            )
+            .execute(&self.pool)
+            .await
+            .map_err(mapped)?;
+            self.work_bell.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Not yet. What was wished meanwhile is looked at at once.
+    pub async fn work_later(&self, c: &Claim, later: &Later) -> Result<()> {
+        let (after, why, failing, tried) = match later {
+            Later::Wait { after, why } => (*after, why, "wait", 0),
+            Later::Retry { after, why } => (*after, why, "retry", 1),
+            Later::Failed { why } => (Duration::ZERO, why, "failed", 1),
+        };
+        sqlx::query!(
+            "update work set lease_until = '-infinity', attempt = attempt + $5, last_error = $6,
+                    failing = case when wanted = $4 then $7 else '' end,
+                    not_before = case when wanted = $4 then now() + make_interval(secs => $8) else now() end
+             where kind = $1 and id = $2 and lease_epoch = $3",
+            c.kind.key(),
+            c.id,
+            c.epoch,
+            c.wanted,
+            tried,
+            why.chars().take(2000).collect::<String>(),
+            failing,
+            after.as_secs_f64()
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// What waits is looked at again: a hub or a template came. Empty: whatever it waits for.
+    pub async fn wake_waiting(&self, hub: &str) -> Result<()> {
+        sqlx::query!(
+            "update work set not_before = now() where failing in ('wait', 'retry') and ($1 = '' or hub_id in ('', $1))",
+            hub
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    /// A machine of the vApp came up: those that start after it can go on.
+    pub async fn wake_vapp(&self, vapp: model::VappId) -> Result<()> {
+        sqlx::query!(
+            "update work w set not_before = now() from vms v
+             where w.kind = 'vm' and w.id = v.id and v.vapp_id = $1 and w.failing = 'wait'",
+            vapp.0
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    pub async fn work_depth(&self) -> Result<WorkDepth> {
+        let r = sqlx::query!(
+            r#"select count(*) filter (where lease_until > now()) as "running!",
+                      count(*) filter (where lease_until <= now() and failing = '') as "queued!",
+                      count(*) filter (where lease_until <= now() and failing = 'wait') as "waiting!",
+                      count(*) filter (where lease_until <= now() and failing = 'retry') as "retrying!",
+                      count(*) filter (where failing = 'failed') as "failed!", min(created_at) as oldest
+               from work"#
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(WorkDepth {
+            queued: r.queued,
+            running: r.running,
+            waiting: r.waiting,
+            retrying: r.retrying,
+            failed: r.failed,
+            oldest: r.oldest,
+        })
+    }
+
+    /// The oldest first, those that fail before the others.
+    pub async fn work_items(&self, limit: i64) -> Result<Vec<WorkItem>> {
+        let rows = sqlx::query!(
+            r#"select w.kind, w.id, w.org_id, o.name as org_name, w.hub_id, w.attempt, w.last_error, w.failing, w.not_before,
+                      w.created_at, w.lease_until > now() as "running!",
+                      coalesce(v.name, a.name, d.name, '') as "name!"
+               from work w join organizations o on o.id = w.org_id
+               left join vms v on w.kind = 'vm' and v.id = w.id
+               left join vapps a on w.kind = 'vapp' and a.id = w.id
+               left join vdcs d on w.kind = 'vdc' and d.id = w.id
+               order by w.failing <> 'failed', w.failing <> 'retry', w.created_at, w.id limit $1"#,
+            limit
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let items = rows.into_iter().filter_map(|r| {
+            let state = match r.failing.as_str() {
+                "failed" => WorkState::Failed,
+                _ if r.running => WorkState::Running,
+                "wait" => WorkState::Waiting,
+                "retry" => WorkState::Retrying,
+                _ => WorkState::Queued,
+            };
+            Some(WorkItem {
+                kind: Kind::parse(&r.kind)?,
+                id: r.id,
+                name: r.name,
+                org: OrgId(r.org_id),
+                org_name: r.org_name,
+                hub: r.hub_id,
+                attempt: r.attempt,
+                last_error: r.last_error,
+                state,
+                not_before: r.not_before,
+                created_at: r.created_at,
+            })
+        });
+        Ok(items.collect())
+    }
+}
