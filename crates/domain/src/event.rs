@@ -23,5 +23,6 @@ pub async fn about(d: &Domain, actor: &Actor, org: OrgId, object: Uuid) -> Resul
 /// May this actor learn that this changed? The same rule as for the list of events.
 pub fn concerns(actor: &Actor, change: &Change) -> bool {
     actor.may(Action::EventList, Resource::Owned(change.org, change.user))
-        || (change.org == actor.org && change.kind.shown_by().is_some_and(|a| actor.may(a, Resource::Of(change.org))))
+        || (change.org == actor.org
+            && change.kind.shown_by().is_some_and(|a| actor.may(a, Resource::Owned(change.org, change.owner))))
 }

@@ -1,7 +1,9 @@
 //! The operations: one file a noun, one public function a verb. Every face calls these and nothing below them.
 pub mod audit;
 pub mod bootstrap;
+pub mod catalog;
 pub mod event;
+pub mod hub;
 pub mod idp;
 pub mod org;
 pub mod overview;
@@ -12,10 +14,14 @@ pub mod role;
 pub mod session;
 pub mod task;
 pub mod user;
+pub mod vapp;
 pub mod vdc;
+pub mod vm;
+pub mod work;
 
+pub use ::hub::address::{AllowList, Gate};
 pub use password::Hasher;
-pub use store::Store;
+pub use store::{Store, Vault};
 
 use model::{Action, Actor, Error, Result};
 use std::{future::Future, sync::Arc};
@@ -45,11 +51,19 @@ pub struct Domain {
     pub hasher: Hasher,
     pub clock: Clock,
     pub sessions: SessionLimits,
+    /// Where secrets are sealed and opened; without a master secret there is none.
+    pub vault: Option<Vault>,
+    /// Which addresses hubs may have.
+    pub gate: Gate,
 }
 
 impl Domain {
     pub fn now(&self) -> OffsetDateTime {
         (self.clock)()
+    }
+
+    pub fn vault(&self) -> Result<&Vault> {
+        self.vault.as_ref().ok_or_else(|| Error::Internal("auth.secret is not set, so secrets can't be sealed".into()))
     }
 
     /// Runs a change; a refusal is written to the audit before it is answered.

@@ -45,6 +45,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
         let taken = tx.namespace_taken(&plain).await?;
         let namespace = name::namespace_name(&org.name, &spec.name, id.0, taken);
         tx.vdc_insert(id, &org, &spec, &namespace).await?;
+        tx.enqueue(Kind::Vdc, id, org.id, None).await?;
         tx.commit(Record::new(action, org.id, id, &spec.name).after(&spec).with_task()).await?;
         get(d, actor, id).await
     })
@@ -65,6 +66,7 @@ pub async fn edit(d: &Domain, actor: &Actor, id: VdcId, version: i64, spec: VdcS
             return Err(Error::Conflict(Box::new(conflict(Kind::Vdc, &vdc.name, changed, &current, &spec))));
         }
         tx.vdc_update(&vdc, &spec).await?;
+        tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
         tx.commit(Record::new(action, vdc.org, id, &spec.name).before(&current).after(&spec).with_task()).await?;
         get(d, actor, id).await
     })
@@ -77,6 +79,7 @@ pub async fn set_enabled(d: &Domain, actor: &Actor, id: VdcId, enabled: bool) ->
     d.attempt(actor, action, async {
         let (mut tx, vdc) = hold(d, actor, action, id).await?;
         tx.vdc_set_enabled(&vdc, enabled).await?;
+        tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
         tx.commit(Record::new(action, vdc.org, id, &vdc.name).with_task()).await?;
         get(d, actor, id).await
     })
@@ -88,6 +91,7 @@ pub async fn delete(d: &Domain, actor: &Actor, id: VdcId) -> Result<()> {
     d.attempt(actor, action, async {
         let (mut tx, vdc) = hold(d, actor, action, id).await?;
         tx.vdc_delete(&vdc).await?;
+        tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
         tx.commit(Record::new(action, vdc.org, id, &vdc.name).before(&VdcSpec::from(&*vdc)).with_task()).await?;
         Ok(())
     })

@@ -168,6 +168,12 @@ impl Hub {
         self.api.state().by_name(group, resource, namespace, name)
     }
 
+    /// All objects of a kind.
+    pub fn objects(&self, group: &str, resource: &str) -> Vec<Arc<Value>> {
+        let state = self.api.state();
+        state.find(group, resource).map(|id| state.list(id, None).cloned().collect()).unwrap_or_default()
+    }
+
     /// Changes an object behind everybody's back, as some other manager would. False: there is no such object.
     pub fn edit(
         &self,

@@ -77,16 +77,21 @@ pub(super) async fn check(client: &Client, groups: &Groups) -> Check {
     }
     // virt-api's group is asked for by its own right, whether or not it is up at the moment
     let served = |group: &str| group.is_empty() || group == "subresources.kubevirt.io" || groups.has(group);
-    let asked = NEEDED.iter().filter(|r| served(r.group)).flat_map(|r| r.verbs.iter().map(move |v| (r, *v)));
-    let answers: Vec<(&Right, &str, Result<bool>)> = stream::iter(asked)
-        .map(|(right, verb)| async move { (right, verb, may(client, right.group, right.resource, verb).await) })
-        .buffered(8)
-        .collect()
-        .await;
+    let mut calls = Vec::new();
+    for right in NEEDED.iter().filter(|r| served(r.group)) {
+        for verb in right.verbs {
+            calls.push(ask(client, right, verb));
+        }
+    }
+    let answers: Vec<(&Right, &str, Result<bool>)> = stream::iter(calls).buffered(8).collect().await;
     if let Some((.., Err(e))) = answers.iter().find(|(.., a)| a.is_err()) {
         return Check::of_error("rights", e);
     }
     judge(answers.into_iter().filter(|(.., a)| *a == Ok(false)).map(|(right, verb, _)| (right, verb)))
+}
+
+async fn ask<'a>(client: &Client, right: &'a Right, verb: &'a str) -> (&'a Right, &'a str, Result<bool>) {
+    (right, verb, may(client, right.group, right.resource, verb).await)
 }
 
 fn judge<'a>(missing: impl Iterator<Item = (&'a Right, &'a str)>) -> Check {

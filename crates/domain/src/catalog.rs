@@ -1,0 +1,94 @@
+//! Catalogs and the templates in them.
+use crate::Domain;
+use model::{
+    Action, Actor, CatalogId, Error, Kind, OrgId, Result, TemplateId, can,
+    catalog::{Catalog, CatalogSpec},
+    conflict,
+    decide::{Resource, authorize, list_scope},
+    list::{ListQuery, Page},
+    template::Template,
+};
+use store::Record;
+use uuid::Uuid;
+
+pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Catalog>> {
+    d.store.catalogs(list_scope(actor, Action::CatalogList, org)?, q).await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: CatalogId) -> Result<Catalog> {
+    Ok(d.store.catalog(actor, Action::CatalogView, id).await?.into_inner())
+}
+
+pub async fn templates(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Template>> {
+    d.store.templates(list_scope(actor, Action::CatalogList, org)?, q).await
+}
+
+pub async fn template(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Template> {
+    Ok(d.store.template(actor, Action::TemplateView, id).await?.into_inner())
+}
+
+/// Only the provider shares to everybody and fills a catalog from hubs.
+fn within_reach(actor: &Actor, spec: &CatalogSpec) -> Result<()> {
+    if (spec.shared_to_all || spec.from_hubs || !spec.shared_to.is_empty()) && !actor.provider {
+        return Err(Error::Forbidden { action: Action::CatalogShare, right: None });
+    }
+    Ok(())
+}
+
+pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: CatalogSpec) -> Result<Catalog> {
+    let action = Action::CatalogCreate;
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Of(org))?;
+        within_reach(actor, &spec)?;
+        let spec = spec.check()?;
+        let id = CatalogId(Uuid::now_v7());
+        let mut tx = d.store.write(actor).await?;
+        let org = tx.org_seen(action, org).await?;
+        tx.catalog_insert(id, org.id, &spec).await?;
+        tx.commit(Record::new(action, org.id, id, &spec.name).after(&spec).with_task()).await?;
+        if spec.from_hubs {
+            d.store.fill_catalogs().await?;
+        }
+        get(d, actor, id).await
+    })
+    .await
+}
+
+pub async fn edit(d: &Domain, actor: &Actor, id: CatalogId, version: i64, spec: CatalogSpec) -> Result<Catalog> {
+    let action = Action::CatalogEdit;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let catalog = tx.catalog(action, id).await?;
+        let current = CatalogSpec::from(&*catalog);
+        let reach = (&current.shared_to_all, &current.shared_to, &current.from_hubs);
+        if reach != (&spec.shared_to_all, &spec.shared_to, &spec.from_hubs) {
+            within_reach(actor, &CatalogSpec { shared_to_all: true, ..spec.clone() })?;
+        }
+        let spec = spec.check()?;
+        if version != catalog.version {
+            let changed = (catalog.updated_by.as_str(), catalog.updated_at, catalog.version);
+            return Err(Error::Conflict(Box::new(conflict(Kind::Catalog, &catalog.name, changed, &current, &spec))));
+        }
+        tx.catalog_update(&catalog, &spec).await?;
+        tx.commit(Record::new(action, catalog.org, id, &spec.name).before(&current).after(&spec).with_task()).await?;
+        if spec.from_hubs {
+            d.store.fill_catalogs().await?;
+        }
+        get(d, actor, id).await
+    })
+    .await
+}
+
+pub async fn delete(d: &Domain, actor: &Actor, id: CatalogId) -> Result<()> {
+    let action = Action::CatalogDelete;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let catalog = tx.catalog(action, id).await?;
+        can::or_not_now(can::catalog(&catalog, action))?;
+        tx.catalog_delete(&catalog).await?;
+        let before = CatalogSpec::from(&*catalog);
+        tx.commit(Record::new(action, catalog.org, id, &catalog.name).before(&before).with_task()).await?;
+        Ok(())
+    })
+    .await
+}

@@ -1,0 +1,186 @@
+//! Hubs: registered by the provider, with a kubeconfig that goes in and never comes out.
+use crate::Domain;
+use hub::{address::Gate, kubeconfig};
+use model::{
+    Action, Actor, Error, HubId, Kind, OrgId, Result, VdcId, can, conflict,
+    decide::{Resource, authorize},
+    hub::{Hub, HubSpec, HubType},
+    placement::{Placement, Wish, place},
+};
+use store::Record;
+use uuid::Uuid;
+
+/// What a kubeconfig is sealed as: it opens as that hub's and no other's.
+pub fn sealed_as(id: &HubId) -> String {
+    format!("hub/{id}")
+}
+
+pub async fn list(d: &Domain, actor: &Actor) -> Result<Vec<Hub>> {
+    authorize(actor, Action::HubList, Resource::Installation)?;
+    d.store.hubs().await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: &HubId) -> Result<Hub> {
+    Ok(d.store.hub(actor, Action::HubView, id).await?.into_inner())
+}
+
+/// Whose word an address is: what comes through API and portal is held against the installation's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    Checked,
+    /// From a file or flag of the operator.
+    Operator,
+}
+
+/// Reads a kubeconfig as strictly as everywhere, and says which field is wrong.
+pub async fn read_kubeconfig(d: &Domain, text: &str, trust: Trust) -> Result<hub::Credential> {
+    let refused = |e: kubeconfig::Refused| Error::field("kubeconfig", format!("{}: {}", e.field, e.message));
+    let credential = kubeconfig::parse(text).map_err(refused)?;
+    if trust == Trust::Checked {
+        let not_allowed = |e: hub::Error| Error::field("kubeconfig", format!("{} {}", e.message(), e.next_step()));
+        d.gate.check(&credential.server).await.map_err(not_allowed)?;
+    }
+    Ok(credential)
+}
+
+pub async fn register(d: &Domain, actor: &Actor, spec: HubSpec, kubeconfig: &str, trust: Trust) -> Result<Hub> {
+    let action = Action::HubRegister;
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Installation)?;
+        let spec = spec.check()?;
+        let credential = read_kubeconfig(d, kubeconfig, trust).await?;
+        let id = HubId(spec.id.clone());
+        let sealed = d.vault()?.seal(&sealed_as(&id), kubeconfig.as_bytes()).await?;
+        let uid = Uuid::now_v7();
+        let mut tx = d.store.write(actor).await?;
+        tx.hub_insert(
+            uid,
+            &spec,
+            &credential.server.to_string(),
+            &sealed,
+            credential.expires,
+            trust == Trust::Operator,
+        )
+        .await?;
+        tx.commit(Record::new(action, actor.org, uid, &spec.id).after(&spec)).await?;
+        if spec.hub_type == HubType::Vmaas {
+            tracing::info!(hub_id = %id, namespace = spec.namespace, "Registered VMaaS hub");
+        }
+        get(d, actor, &id).await
+    })
+    .await
+}
+
+/// Registers a hub, or gives one that is there its new kubeconfig and namespace: what people set otherwise stays.
+pub async fn register_or_update(d: &Domain, actor: &Actor, spec: HubSpec, kubeconfig: &str) -> Result<Hub> {
+    let id = HubId(spec.id.clone());
+    let namespace = spec.namespace.clone();
+    match register(d, actor, spec, kubeconfig, Trust::Operator).await {
+        Err(Error::Taken(_)) => {}
+        other => return other,
+    }
+    let known = get(d, actor, &id).await?;
+    if known.namespace != namespace {
+        let spec = HubSpec { namespace, ..HubSpec::from(&known) };
+        edit(d, actor, &id, known.version, spec).await?;
+    }
+    // at every start the same one: nothing is to be changed then
+    if let Some(sealed) = d.store.credential_of_hub(&id).await?
+        && d.vault()?.open(&sealed_as(&id), &sealed.sealed).await.is_ok_and(|text| text == kubeconfig.as_bytes())
+    {
+        return get(d, actor, &id).await;
+    }
+    set_credential(d, actor, &id, kubeconfig, Trust::Operator).await
+}
+
+pub async fn edit(d: &Domain, actor: &Actor, id: &HubId, version: i64, spec: HubSpec) -> Result<Hub> {
+    let action = Action::HubEdit;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let hub = tx.hub(action, id).await?;
+        let spec = HubSpec { id: hub.id.0.clone(), ..spec }.check()?;
+        let current = HubSpec::from(&*hub);
+        if version != hub.version {
+            let changed = (hub.updated_by.as_str(), hub.updated_at, hub.version);
+            return Err(Error::Conflict(Box::new(conflict(Kind::Hub, &hub.id.0, changed, &current, &spec))));
+        }
+        tx.hub_update(&hub, &spec).await?;
+        tx.commit(Record::new(action, actor.org, hub.uid, &hub.id.0).before(&current).after(&spec)).await?;
+        // what waits for a capability can go on
+        d.store.wake_waiting("").await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// Another kubeconfig for the same hub. Clients with the old one are replaced as soon as they are asked for.
+pub async fn set_credential(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str, trust: Trust) -> Result<Hub> {
+    let action = Action::HubCredential;
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Installation)?;
+        let credential = read_kubeconfig(d, kubeconfig, trust).await?;
+        let sealed = d.vault()?.seal(&sealed_as(id), kubeconfig.as_bytes()).await?;
+        let mut tx = d.store.write(actor).await?;
+        let hub = tx.hub(action, id).await?;
+        tx.hub_set_credential(
+            &hub,
+            &credential.server.to_string(),
+            &sealed,
+            credential.expires,
+            trust == Trust::Operator,
+        )
+        .await?;
+        tx.commit(Record::new(action, actor.org, hub.uid, &hub.id.0)).await?;
+        d.store.wake_waiting(&id.0).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+pub async fn set_cordoned(d: &Domain, actor: &Actor, id: &HubId, cordoned: bool) -> Result<Hub> {
+    let action = if cordoned { Action::HubCordon } else { Action::HubUncordon };
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let hub = tx.hub(action, id).await?;
+        can::or_not_now(can::hub(&hub, action))?;
+        tx.hub_set_cordoned(&hub, cordoned).await?;
+        tx.commit(Record::new(action, actor.org, hub.uid, &hub.id.0)).await?;
+        if !cordoned {
+            d.store.wake_waiting("").await?;
+        }
+        get(d, actor, id).await
+    })
+    .await
+}
+
+pub async fn delete(d: &Domain, actor: &Actor, id: &HubId) -> Result<()> {
+    let action = Action::HubDelete;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let hub = tx.hub(action, id).await?;
+        can::or_not_now(can::hub(&hub, action))?;
+        tx.hub_delete(&hub).await?;
+        tx.commit(Record::new(action, actor.org, hub.uid, &hub.id.0).before(&HubSpec::from(&*hub))).await?;
+        Ok(())
+    })
+    .await
+}
+
+/// Where something of that size would go now, and why not elsewhere. Nothing is changed.
+pub async fn explain(
+    d: &Domain,
+    actor: &Actor,
+    org: OrgId,
+    vdc: VdcId,
+    cpus: i64,
+    memory_mb: i64,
+) -> Result<Placement> {
+    authorize(actor, Action::HubView, Resource::Installation)?;
+    let wish = Wish { capability: Some(can::VMS), cpus, memory_mb, ..d.store.wishes(org, vdc).await? };
+    Ok(place(&wish, &d.store.candidates(None).await?))
+}
+
+/// The gate of an installation: nothing listed means the safe default.
+pub fn gate(allow: hub::address::AllowList) -> Gate {
+    Gate::new(allow)
+}

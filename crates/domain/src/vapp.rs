@@ -1,0 +1,346 @@
+//! vApps: made from a template or composed, powered, renamed and deleted. Nothing here calls a hub: an intent is written
+//! with its task, and workers bring hubs to it.
+use crate::{Domain, quota, vm};
+use hub::shape::cloud_init::{self, CloudInit};
+use model::{
+    Action, Actor, Error, Kind, OrgId, Problems, Result, TaskId, TemplateId, UserId, VappId, VdcId, VmId, can,
+    decide::{Resource, authorize, list_scope},
+    list::{ListQuery, Page},
+    name,
+    quota::Amount,
+    template::{Template, TemplateVm},
+    vapp::{Vapp, VappSpec},
+    vm::{Once, Power, Vm, VmSpec, hub_name},
+};
+use std::collections::BTreeMap;
+use store::{Authorized, NewVapp, NewVm, Record, Write};
+use uuid::Uuid;
+
+pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vapp>> {
+    d.store.vapps(list_scope(actor, Action::VappList, org)?, q).await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: VappId) -> Result<Vapp> {
+    Ok(d.store.vapp(actor, Action::VappView, id).await?.into_inner())
+}
+
+/// A vApp with its machines, in the order they start.
+pub async fn with_vms(d: &Domain, actor: &Actor, id: VappId) -> Result<(Vapp, Vec<Vm>)> {
+    let vapp = d.store.vapp(actor, Action::VappView, id).await?;
+    let vms = d.store.vms_of(&vapp).await?;
+    Ok((vapp.into_inner(), vms))
+}
+
+/// What one asks for when deploying a template.
+#[derive(Clone, Debug, Default)]
+pub struct Deploy {
+    pub name: String,
+    pub description: String,
+    pub power_on: bool,
+    /// By the machine's name in the template.
+    pub sizes: BTreeMap<String, Size>,
+    pub parameters: BTreeMap<String, String>,
+    pub guest: Guest,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    pub cpus: Option<i32>,
+    pub memory_mb: Option<i64>,
+    /// Of the first disk: never smaller than the template's.
+    pub disk_mb: Option<i64>,
+}
+
+/// What the guest is told at its first start.
+#[derive(Clone, Debug, Default)]
+pub struct Guest {
+    pub ssh_keys: Vec<String>,
+    pub user_data: String,
+}
+
+impl Guest {
+    /// As stored, sealed; None: nothing was given.
+    fn stored(&self) -> Option<Vec<u8>> {
+        if self.ssh_keys.is_empty() && self.user_data.trim().is_empty() {
+            return None;
+        }
+        let json = serde_json::json!({"ssh_keys": self.ssh_keys, "user_data": self.user_data});
+        Some(json.to_string().into_bytes())
+    }
+
+    fn check(&self, problems: &mut Problems) {
+        let init = CloudInit {
+            user_data: self.user_data.clone(),
+            ssh_keys: self.ssh_keys.clone(),
+            hostname: "check".into(),
+            network_data: String::new(),
+        };
+        if let Err(e) = cloud_init::user_data(&init) {
+            problems.add(if e.field == "ssh_keys" { "ssh_keys" } else { "user_data" }, e.message);
+        }
+    }
+}
+
+/// A vApp asked for and the task that ends when it is there.
+pub struct Asked {
+    pub vapp: VappId,
+    pub task: Option<TaskId>,
+}
+
+pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId, ask: Deploy) -> Result<Asked> {
+    let action = Action::VappCreate;
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Owned(actor.org, actor.user))?;
+        let template = d.store.template(actor, Action::TemplateView, template).await?;
+        can::template(&template, action).map_err(Error::BadRequest)?;
+        let mut problems = Problems::default();
+        ask.guest.check(&mut problems);
+        check_parameters(&template, &ask, &mut problems);
+        let vms = template.vms.iter().map(|t| machine(&template, t, &ask, &mut problems)).collect();
+        problems.done()?;
+        let spec = VappSpec { name: ask.name.clone(), description: ask.description.clone(), vms }.check()?;
+        let id = VappId(Uuid::now_v7());
+        let parameters = match template.by_instance {
+            true => {
+                let json = serde_json::to_vec(&ask.parameters).map_err(|e| Error::Internal(e.to_string()))?;
+                Some(d.vault()?.seal(&format!("vapp/{id}"), &json).await?)
+            }
+            false => None,
+        };
+        let new = NewVapp {
+            id,
+            org: actor.org, // replaced below by the VDC's
+            vdc,
+            template: Some(template.id),
+            name: &spec.name,
+            description: &spec.description,
+            instance_of: template.by_instance.then_some(template.source.as_str()),
+            parameters: parameters.as_deref(),
+        };
+        create_with(d, actor, action, new, &spec, &ask.guest).await
+    })
+    .await
+}
+
+/// An empty vApp, or one of machines described one by one.
+pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, guest: Guest) -> Result<Asked> {
+    let action = Action::VappCreate;
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Owned(actor.org, actor.user))?;
+        let mut problems = Problems::default();
+        guest.check(&mut problems);
+        problems.done()?;
+        let spec = spec.check()?;
+        let new = NewVapp {
+            id: VappId(Uuid::now_v7()),
+            org: actor.org,
+            vdc,
+            template: None,
+            name: &spec.name,
+            description: &spec.description,
+            instance_of: None,
+            parameters: None,
+        };
+        create_with(d, actor, action, new, &spec, &guest).await
+    })
+    .await
+}
+
+/// Everything in one transaction: quota, vApp, machines, work, task, event and audit.
+async fn create_with(
+    d: &Domain,
+    actor: &Actor,
+    action: Action,
+    new: NewVapp<'_>,
+    spec: &VappSpec,
+    guest: &Guest,
+) -> Result<Asked> {
+    let mut guests = Vec::new();
+    for _ in &spec.vms {
+        let id = VmId(Uuid::now_v7());
+        guests.push((id, vm::sealed_guest(d, id, guest.stored()).await?));
+    }
+    let mut tx = d.store.write(actor).await?;
+    let vdc = tx.vdc(Action::VdcView, new.vdc).await?;
+    authorize(actor, action, Resource::Owned(vdc.org, actor.user))?;
+    if !vdc.enabled {
+        return Err(Error::NotNow(format!(
+            "Not now: the VDC {} is disabled. An administrator can enable it.",
+            vdc.name
+        )));
+    }
+    let (id, org, owner) = (new.id, vdc.org, owner_in(actor, vdc.org));
+    for one in &spec.vms {
+        quota::reserve(&mut tx, vdc.id, owner, &one.amount()).await?;
+    }
+    tx.vapp_insert(&NewVapp { org, ..new }).await?;
+    for (one, (vm_id, cloud_init)) in spec.vms.iter().zip(&guests) {
+        insert_vm(&mut tx, *vm_id, id, (org, vdc.id), owner, one, cloud_init.as_deref()).await?;
+    }
+    let record = Record::new(action, org, id, &spec.name).of(owner).after(spec);
+    let record = if spec.vms.is_empty() {
+        record.with_task()
+    } else {
+        tx.enqueue(Kind::Vapp, id, org, None).await?;
+        record.with_open_task()
+    };
+    let task = tx.commit(record).await?;
+    Ok(Asked { vapp: id, task })
+}
+
+/// Somebody of another organization (the provider) owns nothing in it.
+fn owner_in(actor: &Actor, org: OrgId) -> Option<UserId> {
+    actor.user.filter(|_| actor.org == org)
+}
+
+pub(crate) async fn insert_vm(
+    tx: &mut Write<'_>,
+    id: VmId,
+    vapp: VappId,
+    (org, vdc): (OrgId, VdcId),
+    owner: Option<UserId>,
+    spec: &VmSpec,
+    cloud_init: Option<&[u8]>,
+) -> Result<()> {
+    let hub_name = hub_name(&spec.name, id.0);
+    tx.vm_insert(&NewVm { id, org, vdc, vapp, hub: None, owner, spec, hub_name: &hub_name, cloud_init }).await
+}
+
+fn check_parameters(template: &Template, ask: &Deploy, problems: &mut Problems) {
+    if !template.by_instance {
+        return;
+    }
+    for p in &template.parameters {
+        let given = ask.parameters.get(&p.name).is_some_and(|v| !v.is_empty());
+        if p.required && !given && p.value.is_empty() && !p.generated {
+            problems.add("parameters", format!("{} is needed.", if p.label.is_empty() { &p.name } else { &p.label }));
+        }
+    }
+    if let Some(odd) = ask.parameters.keys().find(|k| !template.parameters.iter().any(|p| p.name == **k)) {
+        problems.add("parameters", format!("The template {} has no parameter {odd}.", template.name));
+    }
+}
+
+/// A machine of the template, with what was asked for instead.
+fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Problems) -> VmSpec {
+    let size = ask.sizes.get(&t.name).cloned().unwrap_or_default();
+    let mut disks = t.disks.clone();
+    if let (Some(wished), Some(first)) = (size.disk_mb, disks.first_mut()) {
+        if wished < first.size_mb {
+            problems.add("disk", format!("The disk of {} can't be smaller than the template's.", t.name));
+        }
+        first.size_mb = wished;
+    }
+    // one machine takes the vApp's name, several keep their own
+    let name = if template.vms.len() == 1 { ask.name.clone() } else { t.name.clone() };
+    let resized = size.cpus.is_some_and(|c| c != t.cpus) || size.memory_mb.is_some_and(|m| m != t.memory_mb);
+    VmSpec {
+        name,
+        cpus: size.cpus.unwrap_or(t.cpus),
+        memory_mb: size.memory_mb.unwrap_or(t.memory_mb),
+        instance_type: if resized { String::new() } else { t.instance_type.clone() },
+        preference: t.preference.clone(),
+        disks,
+        nics: t.nics.clone(),
+        os: if t.os.is_empty() { template.os.clone() } else { t.os.clone() },
+        power: if ask.power_on { Power::On } else { Power::Off },
+        ..VmSpec::default()
+    }
+}
+
+pub async fn edit(d: &Domain, actor: &Actor, id: VappId, version: i64, title: &str, text: &str) -> Result<Vapp> {
+    let action = Action::VappEdit;
+    d.attempt(actor, action, async {
+        let mut problems = Problems::default();
+        let title = problems.take("name", name::check_title(title));
+        let text = problems.take("description", name::check_text(text));
+        problems.done()?;
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        let (before, after) = (words(&vapp.name, &vapp.description), words(&title, &text));
+        if version != vapp.version {
+            let changed = (vapp.updated_by.as_str(), vapp.updated_at, vapp.version);
+            let both = model::conflict(Kind::Vapp, &vapp.name, changed, &before, &after);
+            return Err(Error::Conflict(Box::new(both)));
+        }
+        tx.vapp_rename(&vapp, &title, &text).await?;
+        tx.commit(Record::new(action, vapp.org, id, &title).of(vapp.owner).before(&before).after(&after).with_task())
+            .await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+fn words(name: &str, description: &str) -> VappSpec {
+    VappSpec { name: name.into(), description: description.into(), vms: Vec::new() }
+}
+
+/// Power of all its machines. Those it does not fit are left as they are.
+pub async fn power(d: &Domain, actor: &Actor, id: VappId, action: Action) -> Result<Option<TaskId>> {
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        let one = vm::same_for_one(action);
+        for machine in tx.vms_of(&vapp).await?.iter().filter(|m| can::vm(m, one).is_ok()) {
+            change_power(&mut tx, machine, one).await?;
+        }
+        let record = Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_open_task();
+        tx.enqueue(Kind::Vapp, id, vapp.org, vapp.hub.as_ref()).await?;
+        tx.commit(record).await
+    })
+    .await
+}
+
+pub(crate) async fn change_power(tx: &mut Write<'_>, m: &Vm, action: Action) -> Result<()> {
+    match action {
+        Action::VmPowerOn => tx.vm_set_power(m.id, Power::On).await?,
+        Action::VmPowerOff | Action::VmDiscard => tx.vm_set_power(m.id, Power::Off).await?,
+        Action::VmSuspend => tx.vm_set_power(m.id, Power::Suspended).await?,
+        Action::VmShutdown => tx.vm_once(m.id, Once::Shutdown).await?,
+        Action::VmReboot => tx.vm_once(m.id, Once::Reboot).await?,
+        Action::VmReset => tx.vm_once(m.id, Once::Reset).await?,
+        _ => return Err(Error::Internal(format!("{action:?} is no power operation"))),
+    };
+    tx.enqueue(Kind::Vm, m.id, m.org, m.hub.as_ref()).await
+}
+
+/// It goes with all its machines and their disks.
+pub async fn delete(d: &Domain, actor: &Actor, id: VappId) -> Result<Option<TaskId>> {
+    let action = Action::VappDelete;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        delete_all(&mut tx, &vapp).await?;
+        let record = Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner);
+        tx.commit(record.before(&words(&vapp.name, &vapp.description)).with_open_task()).await
+    })
+    .await
+}
+
+async fn delete_all(tx: &mut Write<'_>, vapp: &Authorized<Vapp>) -> Result<()> {
+    for machine in tx.vms_of(vapp).await? {
+        tx.vm_delete(machine.id).await?;
+        tx.enqueue(Kind::Vm, machine.id, machine.org, machine.hub.as_ref()).await?;
+    }
+    tx.vapp_delete(vapp).await?;
+    tx.enqueue(Kind::Vapp, vapp.id, vapp.org, vapp.hub.as_ref()).await
+}
+
+/// What a deployment would take.
+pub fn amount(template: &Template, ask: &Deploy) -> Amount {
+    let mut ignored = Problems::default();
+    let mut sum = Amount::default();
+    for t in &template.vms {
+        let one = machine(template, t, ask, &mut ignored).amount();
+        sum = Amount {
+            vms: sum.vms + one.vms,
+            cpus: sum.cpus + one.cpus,
+            memory_mb: sum.memory_mb + one.memory_mb,
+            storage_mb: sum.storage_mb + one.storage_mb,
+        };
+    }
+    sum
+}

@@ -1,0 +1,156 @@
+//! VMs: added to a vApp, powered, resized, renamed and deleted.
+use crate::{
+    Domain, quota,
+    vapp::{change_power, insert_vm},
+};
+use model::{
+    Action, Actor, Error, Kind, OrgId, Problems, Result, TaskId, VappId, VmId, can, conflict,
+    decide::list_scope,
+    list::{ListQuery, Page},
+    name,
+    quota::Amount,
+    vm::{Vm, VmSpec, check_size},
+};
+use store::Record;
+use uuid::Uuid;
+
+pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vm>> {
+    d.store.vms(list_scope(actor, Action::VappList, org)?, q).await
+}
+
+pub async fn get(d: &Domain, actor: &Actor, id: VmId) -> Result<Vm> {
+    Ok(d.store.vm(actor, Action::VmView, id).await?.into_inner())
+}
+
+pub(crate) async fn sealed_guest(d: &Domain, id: VmId, plain: Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
+    match plain {
+        Some(plain) => Ok(Some(d.vault()?.seal(&format!("vm/{id}"), &plain).await?)),
+        None => Ok(None),
+    }
+}
+
+/// What is done to a vApp is done to each of its machines.
+pub(crate) fn same_for_one(action: Action) -> Action {
+    match action {
+        Action::VappPowerOn => Action::VmPowerOn,
+        Action::VappPowerOff => Action::VmPowerOff,
+        Action::VappShutdown => Action::VmShutdown,
+        Action::VappReboot => Action::VmReboot,
+        Action::VappReset => Action::VmReset,
+        Action::VappSuspend => Action::VmSuspend,
+        Action::VappDiscard => Action::VmDiscard,
+        other => other,
+    }
+}
+
+/// One more machine in a vApp.
+pub async fn add(d: &Domain, actor: &Actor, vapp: VappId, spec: VmSpec) -> Result<(VmId, Option<TaskId>)> {
+    let action = Action::VmCreate;
+    d.attempt(actor, action, async {
+        let spec = spec.check()?;
+        let id = VmId(Uuid::now_v7());
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, vapp).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        quota::reserve(&mut tx, vapp.vdc, vapp.owner, &spec.amount()).await?;
+        insert_vm(&mut tx, id, vapp.id, (vapp.org, vapp.vdc), vapp.owner, &spec, None).await?;
+        tx.enqueue(Kind::Vapp, vapp.id, vapp.org, vapp.hub.as_ref()).await?;
+        let record = Record::new(action, vapp.org, id, &spec.name).of(vapp.owner).after(&spec).with_open_task();
+        Ok((id, tx.commit(record).await?))
+    })
+    .await
+}
+
+pub async fn power(d: &Domain, actor: &Actor, id: VmId, action: Action) -> Result<Option<TaskId>> {
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vm = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&vm, action))?;
+        change_power(&mut tx, &vm, action).await?;
+        tx.commit(Record::new(action, vm.org, id, &vm.name).of(vm.owner).with_open_task()).await
+    })
+    .await
+}
+
+pub async fn edit(d: &Domain, actor: &Actor, id: VmId, version: i64, title: &str, text: &str) -> Result<Vm> {
+    let action = Action::VmEdit;
+    d.attempt(actor, action, async {
+        let mut problems = Problems::default();
+        let title = problems.take("name", name::check_title(title));
+        let text = problems.take("description", name::check_text(text));
+        problems.done()?;
+        let mut tx = d.store.write(actor).await?;
+        let vm = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&vm, action))?;
+        let before = as_spec(&vm);
+        let after = VmSpec { name: title.clone(), description: text.clone(), ..before.clone() };
+        if version != vm.version {
+            let changed = (vm.updated_by.as_str(), vm.updated_at, vm.version);
+            return Err(Error::Conflict(Box::new(conflict(Kind::Vm, &vm.name, changed, &before, &after))));
+        }
+        tx.vm_edit(id, &title, &text).await?;
+        tx.enqueue(Kind::Vm, id, vm.org, vm.hub.as_ref()).await?;
+        tx.commit(Record::new(action, vm.org, id, &title).of(vm.owner).before(&before).after(&after).with_task())
+            .await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// Takes effect at once where the hub can, else at the next start.
+pub async fn resize(d: &Domain, actor: &Actor, id: VmId, cpus: i32, memory_mb: i64) -> Result<Option<TaskId>> {
+    let action = Action::VmResize;
+    d.attempt(actor, action, async {
+        let mut problems = Problems::default();
+        check_size(cpus, memory_mb, &mut problems);
+        problems.done()?;
+        let mut tx = d.store.write(actor).await?;
+        let vm = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&vm, action))?;
+        let more = Amount {
+            cpus: i64::from(cpus) - i64::from(vm.cpus),
+            memory_mb: memory_mb - vm.memory_mb,
+            ..Amount::default()
+        };
+        quota::reserve(&mut tx, vm.vdc, vm.owner, &more).await?;
+        tx.vm_resize(id, cpus, memory_mb).await?;
+        tx.enqueue(Kind::Vm, id, vm.org, vm.hub.as_ref()).await?;
+        let before = as_spec(&vm);
+        let after = VmSpec { cpus, memory_mb, ..before.clone() };
+        tx.commit(Record::new(action, vm.org, id, &vm.name).of(vm.owner).before(&before).after(&after).with_open_task())
+            .await
+    })
+    .await
+}
+
+pub async fn delete(d: &Domain, actor: &Actor, id: VmId) -> Result<Option<TaskId>> {
+    let action = Action::VmDelete;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vm = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&vm, action))?;
+        tx.vm_delete(id).await?;
+        tx.enqueue(Kind::Vm, id, vm.org, vm.hub.as_ref()).await?;
+        let before = as_spec(&vm);
+        tx.commit(Record::new(action, vm.org, id, &vm.name).of(vm.owner).before(&before).with_open_task()).await
+    })
+    .await
+}
+
+fn as_spec(vm: &Vm) -> VmSpec {
+    VmSpec {
+        name: vm.name.clone(),
+        description: vm.description.clone(),
+        computer_name: vm.computer_name.clone(),
+        cpus: vm.cpus,
+        memory_mb: vm.memory_mb,
+        instance_type: vm.instance_type.clone(),
+        disks: vm.disks.clone(),
+        nics: vm.nics.clone(),
+        os: vm.os.clone(),
+        power: vm.power,
+        start_order: vm.start_order,
+        start_delay_s: vm.start_delay_s,
+        ..VmSpec::default()
+    }
+}
