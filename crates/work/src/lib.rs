@@ -1,1 +1,75 @@
-//! Durable work: a queue on PostgreSQL, and the reconcilers that bring hubs to what people asked for.
+//! Durable work: a queue on PostgreSQL, reconcilers that bring hubs to what people asked for, and watchers that write
+//! down what hubs report. Any number of replicas may run it.
+mod follow;
+mod hubs;
+mod keeper;
+mod queue;
+mod reconcile;
+mod settle;
+mod templates;
+
+pub use hubs::Hubs;
+
+use hub::{Clock, address::Gate};
+use std::sync::Arc;
+use store::{Store, Vault};
+use tokio::{sync::watch, task::JoinSet};
+use uuid::Uuid;
+
+/// What the reconcilers work with.
+#[derive(Clone)]
+pub struct Config {
+    pub store: Store,
+    pub vault: Vault,
+    pub gate: Gate,
+    pub clock: Clock,
+}
+
+/// What everything in here shares.
+pub(crate) struct Shared {
+    pub store: Store,
+    pub vault: Vault,
+    pub hubs: Hubs,
+    pub clock: Clock,
+    /// Who holds leases: this process, and no earlier one.
+    pub owner: String,
+}
+
+/// The running reconcilers and watchers of this process.
+pub struct Controller {
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+    tasks: JoinSet<()>,
+}
+
+impl Controller {
+    pub fn start(config: Config) -> Controller {
+        let hubs = Hubs::new(config.store.clone(), config.vault.clone(), config.gate, config.clock.clone());
+        let shared = Arc::new(Shared {
+            store: config.store,
+            vault: config.vault,
+            hubs,
+            clock: config.clock,
+            owner: Uuid::now_v7().to_string(),
+        });
+        let (stop, stopped) = watch::channel(false);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(queue::run(shared.clone(), stopped.clone()));
+        tasks.spawn(keeper::run(shared.clone(), stopped));
+        Controller { shared, stop, tasks }
+    }
+
+    /// Work under way ends, leases are given back, and another replica can go on at once.
+    pub async fn stop(mut self) {
+        let _ = self.stop.send(true);
+        while self.tasks.join_next().await.is_some() {}
+        for given_back in [
+            self.shared.store.release_leases(&self.shared.owner).await,
+            self.shared.store.hub_leases_release(&self.shared.owner).await,
+        ] {
+            if let Err(e) = given_back {
+                tracing::debug!(error = %e, "leases could not be given back; they end by themselves");
+            }
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! Follows one hub: its VMs, instances and disks are joined and written down as observed, and what somebody did there by
+//! hand is named as such.
+use crate::{Shared, queue::Outcome, reconcile, settle};
+use hub::{
+    Client, Key,
+    read::{self, InstancePart, VmPart, VmState, VolumePart},
+    resource::{DATA_VOLUMES, VIRTUAL_MACHINES, VM_INSTANCES},
+    shape::{names::ours, patch::RunStrategy},
+    watch::{Event, Follow},
+};
+use model::{
+    HubId, Kind, Result, VmId,
+    event::Change,
+    vm::{Power, Seen},
+};
+use std::{collections::HashMap, sync::Arc};
+use store::{Happened, Observed, Report, Trouble};
+use tokio::sync::watch;
+
+/// What is kept of a hub's machines: small parts, never whole objects.
+#[derive(Default)]
+struct Known {
+    vms: HashMap<Key, VmPart>,
+    instances: HashMap<Key, InstancePart>,
+    /// By the VM they belong to is not known before it is; they are few a namespace.
+    volumes: HashMap<Key, VolumePart>,
+    /// The last that was heard is that nothing is heard.
+    silent: bool,
+}
+
+pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
+    let mut known = Known::default();
+    let mut vms = client.watch(Follow::new(VIRTUAL_MACHINES, ours()), read::vm);
+    // instances and disks of machines carry the labels of the template they are made from
+    let mut instances = client.watch(Follow::new(VM_INSTANCES, ours()), read::instance);
+    let mut volumes = client.watch(Follow::new(DATA_VOLUMES, ours()), read::volume);
+    loop {
+        let touched: Vec<Key> = tokio::select! {
+            event = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
+            event = instances.next() => on_instance(&mut known, event),
+            event = volumes.next() => on_volume(&mut known, event),
+            // it is ours to write now, or another's: what came meanwhile is written down
+            changed = epoch.changed() => match changed {
+                Ok(()) => known.vms.keys().cloned().collect(),
+                Err(_) => return,
+            },
+        };
+        let epoch = *epoch.borrow();
+        // another replica writes; we only keep in step, so that we can go on at once
+        let Some(epoch) = epoch else { continue };
+        for key in touched {
+            let Some(vm) = known.vms.get(&key) else { continue };
+            if let Err(e) = report(&shared, &hub, epoch, vm, &known).await {
+                tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
+            }
+        }
+    }
+}
+
+async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {
+    match event {
+        Event::Snapshot(all) => {
+            known.vms = all.into_iter().map(|vm| (vm.meta.key.clone(), vm)).collect();
+            known.silent = false;
+            answers(shared, hub).await;
+            if let Err(e) = compare(shared, hub, known).await {
+                tracing::debug!(hub_id = %hub, error = %e, "a hub's list could not be compared");
+            }
+            known.vms.keys().cloned().collect()
+        }
+        Event::Changed(vm) => {
+            let key = vm.meta.key.clone();
+            known.vms.insert(key.clone(), vm);
+            // a watch that goes on where it was cut shows no list
+            if std::mem::take(&mut known.silent) {
+                answers(shared, hub).await;
+            }
+            vec![key]
+        }
+        Event::Gone { key, uid } => {
+            if std::mem::take(&mut known.silent) {
+                answers(shared, hub).await;
+            }
+            if let Some(vm) = known.vms.remove(&key)
+                && let Err(e) = gone(shared, hub, &vm, &uid).await
+            {
+                tracing::debug!(hub_id = %hub, object = %key, error = %e, "a VM's end could not be written");
+            }
+            Vec::new()
+        }
+        Event::Alive(_) => {
+            known.silent = false;
+            answers(shared, hub).await;
+            Vec::new()
+        }
+        Event::Trouble(e) => {
+            known.silent = true;
+            metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => e.key()).increment(1);
+            let trouble = Trouble { kind: e.key().into(), message: e.message(), next_step: e.next_step().into() };
+            match shared.store.hub_silent(hub, &trouble).await {
+                Ok(true) => {
+                    tracing::warn!(hub_id = %hub, error = %e, "the hub does not answer");
+                    tell_of_hub(shared).await;
+                }
+                Ok(false) => {}
+                Err(e) => tracing::debug!(error = %e, "a hub's silence could not be written"),
+            }
+            Vec::new()
+        }
+    }
+}
+
+async fn answers(shared: &Shared, hub: &HubId) {
+    metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => "success").increment(1);
+    match shared.store.hub_answers(hub, (shared.clock)()).await {
+        Ok(true) => {
+            tracing::info!(hub_id = %hub, "the hub answers");
+            let _ = shared.store.wake_waiting(&hub.0).await;
+            tell_of_hub(shared).await;
+        }
+        Ok(false) => {}
+        Err(e) => tracing::debug!(error = %e, "a hub's answer could not be written"),
+    }
+}
+
+/// Everything on a hub looks different when it goes or comes back.
+async fn tell_of_hub(shared: &Shared) {
+    if let Ok(orgs) = shared.store.org_ids().await {
+        for org in orgs {
+            shared.store.tell(Change { org, user: None, owner: None, kind: Kind::Vapp, id: None });
+        }
+    }
+}
+
+fn on_instance(known: &mut Known, event: Event<InstancePart>) -> Vec<Key> {
+    match event {
+        Event::Snapshot(all) => {
+            known.instances = all.into_iter().map(|i| (i.meta.key.clone(), i)).collect();
+            known.instances.keys().cloned().collect()
+        }
+        Event::Changed(one) => {
+            let key = one.meta.key.clone();
+            known.instances.insert(key.clone(), one);
+            vec![key]
+        }
+        Event::Gone { key, .. } => {
+            known.instances.remove(&key);
+            vec![key]
+        }
+        Event::Alive(_) | Event::Trouble(_) => Vec::new(),
+    }
+}
+
+fn on_volume(known: &mut Known, event: Event<VolumePart>) -> Vec<Key> {
+    let owners = |known: &Known, volume: &Key| -> Vec<Key> {
+        let uses = |vm: &&VmPart| {
+            vm.meta.key.namespace == volume.namespace && vm.disks.iter().any(|d| d.volume == volume.name)
+        };
+        known.vms.values().filter(uses).map(|vm| vm.meta.key.clone()).collect()
+    };
+    match event {
+        Event::Snapshot(all) => {
+            known.volumes = all.into_iter().map(|v| (v.meta.key.clone(), v)).collect();
+            known.vms.keys().cloned().collect()
+        }
+        Event::Changed(one) => {
+            let key = one.meta.key.clone();
+            known.volumes.insert(key.clone(), one);
+            owners(known, &key)
+        }
+        Event::Gone { key, .. } => {
+            known.volumes.remove(&key);
+            owners(known, &key)
+        }
+        Event::Alive(_) | Event::Trouble(_) => Vec::new(),
+    }
+}
+
+/// After a full list: what should be there and is not.
+async fn compare(shared: &Shared, hub: &HubId, known: &Known) -> Result<()> {
+    let there: std::collections::HashSet<&str> = known.vms.values().map(|vm| vm.meta.uid.as_str()).collect();
+    for (vm, uid, deleted) in shared.store.vms_expected(hub).await? {
+        if there.contains(uid.as_str()) {
+            continue;
+        }
+        let Some(work) = shared.store.vm_work(vm.0).await? else { continue };
+        if deleted {
+            shared.store.enqueue(Kind::Vm, vm, work.org, &hub.0).await?;
+            continue;
+        }
+        // a list by label can't prove it: the label may have gone
+        let Some(place) = shared.store.place(work.vdc, hub).await? else { continue };
+        let key = Key::new(&place.namespace, &work.hub_name);
+        let client = shared.hubs.client(hub).await?;
+        if client.is_gone(&VIRTUAL_MACHINES, &key, &uid).await == Ok(true) {
+            missing(shared, hub, vm, &uid).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn gone(shared: &Shared, hub: &HubId, vm: &VmPart, uid: &str) -> Result<()> {
+    let Some(id) = vm.meta.ids.vm else { return Ok(()) };
+    missing(shared, hub, VmId(id), uid).await?;
+    if let Some(work) = shared.store.vm_work(id).await?
+        && work.deleted
+        && !work.gone
+    {
+        shared.store.enqueue(Kind::Vm, id, work.org, &hub.0).await?;
+    }
+    Ok(())
+}
+
+async fn missing(shared: &Shared, hub: &HubId, vm: VmId, uid: &str) -> Result<()> {
+    if !shared.store.vm_missing(hub, vm, uid).await? {
+        return Ok(());
+    }
+    let Some(work) = shared.store.vm_work(vm.0).await? else { return Ok(()) };
+    tracing::warn!(hub_id = %hub, vm_id = %vm, "a VM was deleted on its hub by hand");
+    let message = format!("VM {} was deleted on its hub by hand", work.name);
+    shared
+        .store
+        .event(&Happened {
+            org: work.org,
+            owner: work.owner,
+            kind: Kind::Vm,
+            id: vm.0,
+            name: &work.name,
+            word: "vm.missing",
+            message: &message,
+        })
+        .await?;
+    settle::about_vm(shared, vm, work.vapp, &Outcome::Done).await
+}
+
+/// One machine as its hub shows it now.
+async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &Known) -> Result<()> {
+    let Some(id) = vm.meta.ids.vm else {
+        return stranger(shared, hub, vm).await;
+    };
+    let seen = read::observe(vm, known.instances.get(&vm.meta.key), known.volumes.values());
+    let instance = seen.instance.as_ref();
+    let small = |n: Option<i64>| n.and_then(|n| i32::try_from(n).ok());
+    let report = Report {
+        vm: id,
+        uid: vm.meta.uid.clone(),
+        resource_version: vm.meta.resource_version.clone(),
+        seen: word(seen.state),
+        reason: seen.problem.clone().unwrap_or_default(),
+        run_strategy: vm.run_strategy.clone(),
+        cpus: small(seen.cpus()),
+        memory_mb: seen.memory_mb(),
+        node: instance.and_then(|i| i.node.clone()).unwrap_or_default(),
+        ips: seen.ips().map(str::to_owned).collect(),
+        guest_os: instance.and_then(|i| i.guest_os.clone()).unwrap_or_default(),
+        progress: seen.progress.map(i16::from).filter(|_| seen.state == VmState::Provisioning),
+        restart_needed: vm.restart_required.is_some(),
+        generation: vm.meta.generation,
+        asked_cpus: small(vm.size.cpus),
+        asked_memory_mb: vm.size.memory_mb,
+    };
+    let Some(met) = shared.store.observe(hub, Some(epoch), &report).await? else {
+        return match shared.store.vm_tombstone(id).await? {
+            Some(true) if vm.meta.deleting.is_none() => {
+                reconcile::vm::collect(shared, hub, &vm.meta.key, &vm.meta.uid).await
+            }
+            Some(_) => Ok(()),
+            None => stranger(shared, hub, vm).await,
+        };
+    };
+    let outside = by_hand(&report, &met);
+    if outside != met.outside {
+        shared.store.vm_outside(VmId(id), &outside).await?;
+        if !outside.is_empty() {
+            let message = format!("VM {}: {outside}", met.name);
+            shared
+                .store
+                .event(&Happened {
+                    org: met.org,
+                    owner: met.owner,
+                    kind: Kind::Vm,
+                    id,
+                    name: &met.name,
+                    word: "vm.outside",
+                    message: &message,
+                })
+                .await?;
+        }
+    }
+    if met.changed || outside != met.outside {
+        shared.store.tell(Change { org: met.org, user: None, owner: met.owner, kind: Kind::Vm, id: Some(id) });
+        settle::about_vm(shared, VmId(id), met.vapp, &Outcome::Done).await?;
+        // machines that start after this one may wait for it
+        if report.seen == Seen::Running && met.before != Seen::Running {
+            shared.store.wake_vapp(met.vapp).await?;
+        }
+    }
+    Ok(())
+}
+
+fn word(state: VmState) -> Seen {
+    match state {
+        VmState::Stopped => Seen::Stopped,
+        VmState::Provisioning => Seen::Provisioning,
+        VmState::Starting => Seen::Starting,
+        VmState::Running => Seen::Running,
+        VmState::Paused => Seen::Suspended,
+        VmState::Migrating => Seen::Migrating,
+        VmState::Stopping => Seen::Stopping,
+        VmState::Deleting => Seen::Deleting,
+        VmState::Failed => Seen::Failed,
+        VmState::Unknown => Seen::Unknown,
+    }
+}
+
+/// What somebody else did to a machine that had been as it was asked for; empty: nothing.
+fn by_hand(report: &Report, met: &Observed) -> String {
+    if met.deleted || !met.settled {
+        return String::new();
+    }
+    let satisfied = matches!(
+        (report.seen, met.power),
+        (Seen::Running | Seen::Migrating, Power::On)
+            | (Seen::Stopped, Power::Off)
+            | (Seen::Suspended, Power::Suspended)
+    );
+    let changed = met.hub_generation.is_some_and(|ours| report.generation > ours);
+    let halted = report.run_strategy == RunStrategy::Halted.key();
+    let mut what = Vec::new();
+    match (met.power, report.seen) {
+        (Power::On, Seen::Stopped | Seen::Stopping) if changed && halted => {
+            what.push("It was stopped on its hub by hand.")
+        }
+        (Power::On, Seen::Stopped) if !halted && (met.before.on() || !met.outside.is_empty()) => {
+            what.push("The guest shut itself down.");
+        }
+        (Power::On, Seen::Suspended) if met.before.on() || !met.outside.is_empty() => {
+            what.push("It was paused on its hub by hand.");
+        }
+        (Power::Off, Seen::Starting | Seen::Running) if changed && !halted => {
+            what.push("It was started on its hub by hand.");
+        }
+        _ => {}
+    }
+    let resized = !met.typed
+        && (report.asked_cpus.is_some_and(|c| c != met.cpus)
+            || report.asked_memory_mb.is_some_and(|m| m != met.memory_mb));
+    if changed && resized {
+        what.push("Its size was changed on its hub by hand.");
+    }
+    if what.is_empty() && !satisfied {
+        // on its way: what was said of it before still holds
+        return met.outside.clone();
+    }
+    what.join(" ")
+}
+
+/// It carries our mark, and nobody here knows it: shown, and never touched.
+async fn stranger(shared: &Shared, hub: &HubId, vm: &VmPart) -> Result<()> {
+    let key = &vm.meta.key;
+    shared.store.stranger(hub, &vm.meta.uid, &key.namespace, &key.name, VIRTUAL_MACHINES.kind).await
+}

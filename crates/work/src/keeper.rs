@@ -1,0 +1,170 @@
+//! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has.
+use crate::{Shared, follow, templates};
+use hub::{Client, check, client::Circuit};
+use model::{
+    HubId, Result,
+    hub::{CheckState, HubCheck, HubState},
+};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use store::{HubReport, Trouble};
+use tokio::{
+    sync::watch,
+    task::{AbortHandle, JoinSet},
+    time::Instant,
+};
+
+const LOOK: Duration = Duration::from_secs(1);
+/// Who writes what a hub reports may be silent for so long.
+const LEASE: Duration = Duration::from_secs(6);
+const CHECK: Duration = Duration::from_secs(60);
+
+struct Kept {
+    version: i64,
+    epoch: watch::Sender<Option<i64>>,
+    tasks: Vec<AbortHandle>,
+}
+
+pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut kept: HashMap<HubId, Kept> = HashMap::new();
+    let mut tasks: JoinSet<()> = JoinSet::new();
+    let mut swept = Instant::now();
+    while !*stop.borrow() {
+        match shared.store.credentials_of_hubs().await {
+            Ok(hubs) => {
+                kept.retain(|id, k| {
+                    let there = hubs.iter().any(|h| h.hub == *id && h.version == k.version);
+                    if !there {
+                        k.tasks.iter().for_each(AbortHandle::abort);
+                    }
+                    there
+                });
+                for hub in hubs {
+                    if !kept.contains_key(&hub.hub) {
+                        match begin(&shared, &hub.hub, hub.version, &mut tasks).await {
+                            Ok(one) => drop(kept.insert(hub.hub.clone(), one)),
+                            Err(e) => {
+                                tracing::warn!(hub_id = %hub.hub, error = %internal(&e), "a hub can't be followed")
+                            }
+                        }
+                    }
+                    if let Some(k) = kept.get(&hub.hub) {
+                        let epoch = shared.store.hub_lease(&hub.hub, &shared.owner, LEASE).await.unwrap_or(None);
+                        k.epoch.send_if_modified(|e| std::mem::replace(e, epoch) != epoch);
+                    }
+                }
+            }
+            Err(e) => tracing::debug!(error = %e, "the hubs can't be read"),
+        }
+        if swept.elapsed() > Duration::from_secs(10) {
+            swept = Instant::now();
+            let _ = shared.store.end_overdue_tasks().await;
+        }
+        while tasks.try_join_next().is_some() {}
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            _ = stop.changed() => {}
+        }
+    }
+    tasks.shutdown().await;
+}
+
+fn internal(e: &model::Error) -> String {
+    match e {
+        model::Error::Internal(why) => why.clone(),
+        e => e.to_string(),
+    }
+}
+
+async fn begin(shared: &Arc<Shared>, hub: &HubId, version: i64, tasks: &mut JoinSet<()>) -> Result<Kept> {
+    let client = shared.hubs.client(hub).await?;
+    let (epoch, watched) = watch::channel(None);
+    let follow = tasks.spawn(follow::run(shared.clone(), hub.clone(), client.clone(), watched.clone()));
+    let check = tasks.spawn(check_now_and_then(shared.clone(), hub.clone(), client.clone(), watched.clone()));
+    let templates = tasks.spawn(templates::run(shared.clone(), hub.clone(), client, watched));
+    Ok(Kept { version, epoch, tasks: vec![follow, check, templates] })
+}
+
+/// Looks at a hub now and then, and soon again while it does not answer.
+async fn check_now_and_then(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
+    loop {
+        while epoch.borrow().is_none() {
+            if epoch.changed().await.is_err() {
+                return;
+            }
+        }
+        let pause = match look(&shared, &hub, &client).await {
+            Ok(true) => CHECK,
+            Ok(false) => Duration::from_secs(5),
+            Err(e) => {
+                tracing::debug!(hub_id = %hub, error = %e, "a hub's state could not be written");
+                Duration::from_secs(5)
+            }
+        };
+        let until = Instant::now() + pause;
+        while Instant::now() < until {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            // it fell silent meanwhile: look whether it is back
+            let open = matches!(client.health().circuit, Circuit::Open { .. });
+            if open || shared.store.hub_is_silent(&hub).await.unwrap_or(false) {
+                break;
+            }
+        }
+    }
+}
+
+async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
+    let credential = shared.hubs.credential(hub).await?;
+    let found = check::check(client, &credential, (shared.clock)()).await;
+    let mut offers: Vec<String> = found.capabilities.iter().cloned().chain(found.features.iter().cloned()).collect();
+    offers.sort_unstable();
+    let measured = found.capacity.nodes > 0;
+    let report = HubReport {
+        checks: found.checks.iter().map(line).collect(),
+        offers,
+        kubernetes_version: found.kubernetes.clone().unwrap_or_default(),
+        kubevirt_version: found.kubevirt.clone().unwrap_or_default(),
+        cpus_capacity: measured.then_some(found.capacity.cpus),
+        memory_capacity_mb: measured.then_some(found.capacity.memory_mb),
+    };
+    for c in &report.checks {
+        match c.state {
+            CheckState::Ok => tracing::debug!(hub_id = %hub, check = c.key, "✅ {}", c.detail),
+            CheckState::Warning => tracing::warn!(hub_id = %hub, check = c.key, "⚠️ {}", c.detail),
+            CheckState::Failed => tracing::warn!(hub_id = %hub, check = c.key, "❌ {}", c.detail),
+            CheckState::Skipped => {}
+        }
+    }
+    if found.kubernetes.is_none() {
+        let why = report.checks.iter().find(|c| c.state == CheckState::Failed);
+        let trouble = Trouble {
+            kind: why.map(|c| c.key.clone()).unwrap_or_default(),
+            message: why.map(|c| c.detail.clone()).unwrap_or_default(),
+            next_step: why.map(|c| c.what_to_do.clone()).unwrap_or_default(),
+        };
+        shared.store.hub_report(hub, &report, HubState::Unreachable).await?;
+        shared.store.hub_silent(hub, &trouble).await?;
+        return Ok(false);
+    }
+    let degraded = report.checks.iter().any(|c| c.state == CheckState::Failed);
+    let news = shared.store.hub_answers(hub, (shared.clock)()).await?;
+    shared.store.hub_report(hub, &report, if degraded { HubState::Degraded } else { HubState::Ready }).await?;
+    if news {
+        shared.store.wake_waiting(&hub.0).await?;
+    }
+    Ok(true)
+}
+
+fn line(c: &check::Check) -> HubCheck {
+    HubCheck {
+        key: c.key.clone(),
+        title: c.title.clone(),
+        state: match c.state {
+            check::State::Ok => CheckState::Ok,
+            check::State::Warning => CheckState::Warning,
+            check::State::Failed => CheckState::Failed,
+            check::State::Skipped => CheckState::Skipped,
+        },
+        detail: c.detail.clone(),
+        what_to_do: c.what_to_do.clone(),
+    }
+}

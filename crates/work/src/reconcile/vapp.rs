@@ -1,0 +1,156 @@
+//! A vApp: where it goes, and what OpenShift makes of a template that asks for it.
+use super::{place, told, vdc};
+use crate::{Shared, queue::Outcome, settle};
+use hub::{
+    Key,
+    apply::{Deleted, Home, Owner, Propagation},
+    resource::{SECRETS, TEMPLATE_INSTANCES, TEMPLATES},
+    shape::{names::VAPP_ID, template as shape, vm::Identity},
+};
+use model::{Result, can, placement};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+use store::{Claim, VappWork};
+
+pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
+    let Some(vapp) = shared.store.vapp_work(claim.id).await? else { return Ok(Outcome::Done) };
+    if vapp.gone {
+        return Ok(Outcome::Done);
+    }
+    let outcome = if vapp.deleted { remove(shared, claim, &vapp).await? } else { keep(shared, claim, &vapp).await? };
+    settle::vapp(shared, vapp.id, &outcome).await?;
+    Ok(outcome)
+}
+
+async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome> {
+    let placed = match &vapp.hub {
+        Some(_) if vapp.attempted => vapp.hub.clone(),
+        _ => choose(shared, claim, vapp).await?,
+    };
+    let Some(hub) = placed else {
+        let wish = placement::Wish { capability: Some(can::VMS), ..Default::default() };
+        return Ok(Outcome::Wait(Duration::from_secs(30), placement::no_hub(&wish)));
+    };
+    // machines that were added later belong where the others are
+    if vapp.attempted {
+        shared.store.vapp_spread(claim).await?;
+    }
+    match &vapp.instance_of {
+        Some(source) if vapp.instance_uid.is_none() => instantiate(shared, claim, vapp, &hub, source).await,
+        _ => Ok(Outcome::Done),
+    }
+}
+
+async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Option<model::HubId>> {
+    let started = Instant::now();
+    let candidates = shared.store.candidates(vapp.template_source.as_deref()).await?;
+    let wish = placement::Wish {
+        capability: Some(can::VMS),
+        cpus: vapp.cpus,
+        memory_mb: vapp.memory_mb,
+        ..shared.store.wishes(vapp.org, vapp.vdc).await?
+    };
+    let open = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS)).count();
+    tracing::info!(capability = can::VMS.key(), count = open, "Found hubs with capability");
+    let placement = placement::place(&wish, &candidates);
+    metrics::histogram!("ssvirt_hub_selection_seconds", "kind" => "virtualmachines")
+        .record(started.elapsed().as_secs_f64());
+    if !shared.store.vapp_place(claim, &placement).await? {
+        return Ok(None);
+    }
+    match &placement.hub {
+        Some(hub) => {
+            tracing::info!(hub_id = %hub, vm_id = %vapp.id, "Selected hub for VM request");
+            metrics::counter!("ssvirt_vm_requests_routed_total", "hub" => hub.0.clone()).increment(1);
+        }
+        None => tracing::warn!(vapp_id = %vapp.id, "{}", placement.because),
+    }
+    Ok(placement.hub)
+}
+
+/// OpenShift makes the machines, from a copy of the template in which they are halted and carry our names and labels.
+async fn instantiate(
+    shared: &Shared,
+    claim: &Claim,
+    vapp: &VappWork,
+    hub: &model::HubId,
+    source: &str,
+) -> Result<Outcome> {
+    let Some(at) = shared.store.place(vapp.vdc, hub).await?.filter(|p| p.ready) else {
+        vdc::want(shared, vapp.vdc, vapp.org, hub).await?;
+        return Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made.".into()));
+    };
+    let client = shared.hubs.client(hub).await?;
+    let Some((namespace, name)) = source.strip_prefix("template/").and_then(|s| s.split_once('/')) else {
+        return Ok(Outcome::Failed(format!("{source} is no template of OpenShift")));
+    };
+    let template = match client.get(&TEMPLATES, &Key::new(namespace, name)).await {
+        Err(hub::Error::NotFound(_)) => {
+            return Ok(Outcome::Failed(format!("The template {name} is not on the hub any more. Choose another one.")));
+        }
+        other => told!(other),
+    };
+    let labels = place(vapp.org, &vapp.org_name, vapp.vdc, &vapp.vdc_name, &at.namespace);
+    let mut vms = Vec::new();
+    for vm in shared.store.vms_known_of(vapp.id).await? {
+        vms.push(Identity {
+            place: labels.clone(),
+            vapp: vapp.id.0,
+            vapp_name: vapp.name.clone(),
+            vm: vm.id.0,
+            vm_name: vm.name,
+            object: vm.hub_name,
+            description: vm.description,
+            owner: vm.owner_name,
+            created_from: Some(source.to_owned()),
+        });
+    }
+    let parameters: BTreeMap<String, String> = match &vapp.parameters {
+        Some(sealed) => {
+            let plain = shared.vault.open(&format!("vapp/{}", vapp.id), sealed).await?;
+            serde_json::from_slice(&plain).unwrap_or_default()
+        }
+        None => BTreeMap::new(),
+    };
+    let instance = shape::Instance { place: labels, vapp: vapp.id.0, vapp_name: vapp.name.clone(), vms, parameters };
+    let manifest = match shape::template_instance(&instance, &template) {
+        Ok(manifest) => manifest,
+        Err(e) => return Ok(Outcome::Failed(e.to_string())),
+    };
+    let owner = Owner::new(VAPP_ID, vapp.id);
+    let home = Home { namespace: at.namespace, uid: at.namespace_uid.unwrap_or_default(), vdc: vapp.vdc.0 };
+    if !shared.store.vapp_attempted(claim).await? {
+        return Ok(Outcome::Retry(None, "another worker took it over".into()));
+    }
+    told!(client.create_or_adopt(&SECRETS, &shape::parameter_secret(&instance), &owner, Some(&home)).await);
+    let made = told!(client.create_or_adopt(&TEMPLATE_INSTANCES, &manifest, &owner, Some(&home)).await);
+    shared.store.vapp_instance_made(claim, Some(&made.uid)).await?;
+    shared.store.wake_waiting(&hub.0).await?;
+    Ok(Outcome::Done)
+}
+
+/// First its machines, each by its own work; then what made them.
+async fn remove(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome> {
+    if vapp.vms_left > 0 {
+        return Ok(Outcome::Wait(Duration::from_secs(5), "Its VMs are being deleted.".into()));
+    }
+    if let (Some(hub), Some(uid)) = (&vapp.hub, &vapp.instance_uid)
+        && let Some(at) = shared.store.place(vapp.vdc, hub).await?
+    {
+        let client = shared.hubs.client(hub).await?;
+        let key = Key::new(&at.namespace, hub::shape::names::vapp_name(&vapp.name, vapp.id.0));
+        let deleted = told!(client.delete_fenced(&TEMPLATE_INSTANCES, &key, uid, Propagation::Background).await);
+        if deleted != Deleted::Gone && !told!(client.is_gone(&TEMPLATE_INSTANCES, &key, uid).await) {
+            return Ok(Outcome::Wait(Duration::from_secs(2), "The template's instance is being deleted.".into()));
+        }
+        if let Ok(secret) = client.get(&SECRETS, &key).await
+            && let Some(uid) = secret["metadata"]["uid"].as_str()
+        {
+            told!(client.delete_fenced(&SECRETS, &key, uid, Propagation::Background).await);
+        }
+    }
+    shared.store.vapp_gone(claim).await?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,366 @@
+//! A VM on its hub. Made halted, its uid recorded, and only then changed or powered; every call after the first carries
+//! the uid, so that nothing is ever done to another object of the same name.
+use super::{place, refused, told, vdc};
+use crate::{Shared, queue::Outcome, settle};
+use hub::{
+    Client, Key,
+    apply::{Deleted, Home, Owner, Propagation, VmAction},
+    read,
+    resource::{SECRETS, VIRTUAL_MACHINES},
+    shape::{
+        cloud_init::{self, CloudInit},
+        names::{VM_ID, cloud_init_name},
+        patch::{self, RunStrategy},
+        vm::{self as shape, Attachment, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
+    },
+};
+use model::{
+    HubId, Result,
+    vm::{Once, Power},
+};
+use serde_json::Value;
+use std::time::Duration;
+use store::{Claim, Place, VmWork};
+use uuid::Uuid;
+
+pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
+    let Some(vm) = shared.store.vm_work(claim.id).await? else { return Ok(Outcome::Done) };
+    if vm.gone {
+        return Ok(Outcome::Done);
+    }
+    let outcome = if vm.deleted { remove(shared, claim, &vm).await? } else { keep(shared, claim, &vm).await? };
+    if let Outcome::Failed(why) = &outcome {
+        shared.store.vm_problem(claim, why).await?;
+    }
+    settle::vm(shared, &vm, &outcome).await?;
+    Ok(outcome)
+}
+
+async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
+    let Some(hub) = &vm.hub else {
+        return Ok(Outcome::Wait(Duration::from_secs(60), "A hub is being chosen.".into()));
+    };
+    let Some(at) = shared.store.place(vm.vdc, hub).await?.filter(|p| p.ready) else {
+        vdc::want(shared, vm.vdc, vm.org, hub).await?;
+        return Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made.".into()));
+    };
+    let client = shared.hubs.client(hub).await?;
+    let key = Key::new(&at.namespace, &vm.hub_name);
+    let uid = match &vm.uid {
+        Some(uid) => uid.clone(),
+        None => {
+            let made = match &vm.instance_of {
+                Some(_) => told!(made_by_template(&client, &key, vm).await),
+                None => {
+                    // from here on something of it may be on that hub
+                    if !shared.store.vm_attempted(claim).await? {
+                        return Ok(lost());
+                    }
+                    Some(told!(make(shared, &client, vm, &at).await?))
+                }
+            };
+            let Some(uid) = made else {
+                return Ok(Outcome::Wait(Duration::from_secs(3), "The template's objects are being made.".into()));
+            };
+            if !shared.store.vm_made(claim, &uid).await? {
+                return Ok(lost());
+            }
+            uid
+        }
+    };
+    if vm.applied == Some(vm.generation) {
+        return Ok(Outcome::Done);
+    }
+    apply(shared, claim, vm, &client, &key, &uid, &at).await
+}
+
+fn lost() -> Outcome {
+    Outcome::Retry(None, "another worker took it over, or it was deleted meanwhile".into())
+}
+
+/// The cloud-init and the machine, halted.
+async fn make(shared: &Shared, client: &Client, vm: &VmWork, at: &Place) -> Result<hub::Result<String>> {
+    let init = guest(shared, vm).await?;
+    let wanted = shaped(vm, at, init.is_some());
+    let owner = Owner::new(VM_ID, vm.id);
+    let home =
+        Home { namespace: at.namespace.clone(), uid: at.namespace_uid.clone().unwrap_or_default(), vdc: vm.vdc.0 };
+    if let Some(init) = init {
+        let secret = match cloud_init::secret(&wanted.identity, &init) {
+            Ok(secret) => secret,
+            Err(e) => return Ok(Err(hub::Error::Denied { message: e.to_string(), causes: Vec::new() })),
+        };
+        if let Err(e) = client.create_or_adopt(&SECRETS, &secret, &owner, Some(&home)).await {
+            return Ok(Err(e));
+        }
+    }
+    let manifest = shape::virtual_machine(&wanted);
+    Ok(client.create_or_adopt(&VIRTUAL_MACHINES, &manifest, &owner, Some(&home)).await.map(|made| made.uid))
+}
+
+/// OpenShift makes it under our name; until then there is nothing.
+async fn made_by_template(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Option<String>> {
+    match client.get(&VIRTUAL_MACHINES, key).await {
+        Ok(found) if found["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str() => {
+            Ok(found["metadata"]["uid"].as_str().map(str::to_owned))
+        }
+        Ok(_) => Err(hub::Error::NameTaken(format!("VirtualMachine {key}"))),
+        Err(hub::Error::NotFound(_)) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+async fn guest(shared: &Shared, vm: &VmWork) -> Result<Option<CloudInit>> {
+    let Some(sealed) = &vm.cloud_init else { return Ok(None) };
+    let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
+    let given: Value = serde_json::from_slice(&plain).unwrap_or_default();
+    let keys = given["ssh_keys"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    Ok(Some(CloudInit {
+        user_data: given["user_data"].as_str().unwrap_or_default().to_owned(),
+        ssh_keys: keys.collect(),
+        hostname: vm.computer_name.clone(),
+        network_data: String::new(),
+    }))
+}
+
+fn identity(vm: &VmWork, at: &Place) -> Identity {
+    Identity {
+        place: place(vm.org, &vm.org_name, vm.vdc, &vm.vdc_name, &at.namespace),
+        vapp: vm.vapp.0,
+        vapp_name: vm.vapp_name.clone(),
+        vm: vm.id.0,
+        vm_name: vm.name.clone(),
+        object: vm.hub_name.clone(),
+        description: vm.description.clone(),
+        owner: vm.owner_name.clone(),
+        created_from: vm.instance_of.clone(),
+    }
+}
+
+fn size(vm: &VmWork) -> Size {
+    if vm.instance_type.is_empty() {
+        Size::Explicit {
+            cpus: u32::try_from(vm.cpus).unwrap_or(1),
+            cores_per_socket: 1,
+            memory_mb: u64::try_from(vm.memory_mb).unwrap_or(1024),
+        }
+    } else {
+        Size::InstanceType(vm.instance_type.clone())
+    }
+}
+
+fn shaped(vm: &VmWork, at: &Place, has_cloud_init: bool) -> shape::Vm {
+    let disks = vm.disks.iter().enumerate().map(|(i, d)| shape::Disk {
+        name: d.name.clone(),
+        size_mb: u64::try_from(d.size_mb).ok().filter(|s| *s > 0),
+        source: disk_source(&d.image),
+        storage_class: Some(d.storage_class.clone()).filter(|c| !c.is_empty()),
+        device: Device::Disk,
+        boot_order: (i == 0).then_some(1),
+    });
+    let nics = vm.nics.iter().map(|n| shape::Nic {
+        name: n.name.clone(),
+        network: Attachment::Pod,
+        mac: Some(n.mac.clone()).filter(|m| !m.is_empty()),
+        model: None,
+        connected: true,
+    });
+    shape::Vm {
+        identity: identity(vm, at),
+        computer_name: vm.computer_name.clone(),
+        size: size(vm),
+        preference: Some(vm.preference.clone()).filter(|p| !p.is_empty()),
+        firmware: Firmware::Default,
+        disks: disks.collect(),
+        nics: nics.collect(),
+        cloud_init: if has_cloud_init { CloudInitUse::UserData } else { CloudInitUse::None },
+    }
+}
+
+/// `datasource/namespace/name`, `docker://…`, `https://…`; empty: nothing on it.
+fn disk_source(image: &str) -> DiskSource {
+    if let Some((namespace, name)) = image.strip_prefix("datasource/").and_then(|s| s.split_once('/')) {
+        return DiskSource::Image { namespace: namespace.into(), name: name.into() };
+    }
+    if image.starts_with("docker://") {
+        return DiskSource::Registry(image.into());
+    }
+    if image.starts_with("https://") {
+        return DiskSource::Http(image.into());
+    }
+    DiskSource::Blank
+}
+
+/// Brings the machine to the generation asked for: names, size, power, and what is to be done once.
+async fn apply(
+    shared: &Shared,
+    claim: &Claim,
+    vm: &VmWork,
+    client: &Client,
+    key: &Key,
+    uid: &str,
+    at: &Place,
+) -> Result<Outcome> {
+    if vm.power == Power::On
+        && let Some(why) = waits_for(shared, vm).await?
+    {
+        return Ok(why);
+    }
+    let found = match client.get(&VIRTUAL_MACHINES, key).await {
+        Ok(found) if found["metadata"]["uid"] == uid => found,
+        Ok(_) | Err(hub::Error::NotFound(_)) => return gone_by_hand(shared, vm, uid).await,
+        Err(e) => return Ok(refused(&e)),
+    };
+    let Some(now) = read::vm(&found) else { return Ok(Outcome::Retry(None, "the hub's VM can't be read".into())) };
+    let names = patch::identity(uid, &identity(vm, at), &vm.computer_name);
+    let mut last = told!(client.patch_fenced(&VIRTUAL_MACHINES, key, uid, names).await);
+    let as_asked = match size(vm) {
+        Size::InstanceType(name) => now.size.instance_type.as_deref() == Some(&name),
+        Size::Explicit { .. } => now.size.cpus == Some(vm.cpus.into()) && now.size.memory_mb == Some(vm.memory_mb),
+    };
+    if !as_asked {
+        last = told!(client.patch_fenced(&VIRTUAL_MACHINES, key, uid, patch::resize(uid, &size(vm))).await);
+    }
+    let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
+    if let Some(changed) = told!(power(client, key, uid, vm, &now, once.map(|(o, _)| o)).await) {
+        last = changed;
+    }
+    let generation = last["metadata"]["generation"].as_i64();
+    let once: Option<Uuid> = once.map(|(_, id)| id);
+    if !shared.store.vm_applied(claim, vm.generation, generation, once).await? {
+        return Ok(lost());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Machines before it in its vApp run first, and for as long as their delay says.
+async fn waits_for(shared: &Shared, vm: &VmWork) -> Result<Option<Outcome>> {
+    if vm.seen.on() {
+        return Ok(None);
+    }
+    let now = (shared.clock)();
+    for (name, delay, running, since) in shared.store.vms_before(vm.id).await? {
+        if !running {
+            return Ok(Some(Outcome::Wait(Duration::from_secs(5), format!("{name} starts before it."))));
+        }
+        let ready = since.map(|s| s + time::Duration::seconds(delay.into()));
+        if let Some(left) = ready.map(|r| r - now).filter(|l| l.is_positive()) {
+            let after = Duration::from_secs_f64(left.as_seconds_f64());
+            return Ok(Some(Outcome::Wait(after, format!("It starts {delay} seconds after {name}."))));
+        }
+    }
+    Ok(None)
+}
+
+/// The object as it is after the change; None: nothing of it changed.
+async fn power(
+    client: &Client,
+    key: &Key,
+    uid: &str,
+    vm: &VmWork,
+    now: &read::VmPart,
+    once: Option<Once>,
+) -> hub::Result<Option<Value>> {
+    let set =
+        async |strategy| client.patch_fenced(&VIRTUAL_MACHINES, key, uid, patch::power(uid, strategy)).await.map(Some);
+    let paused = now.printable == "Paused";
+    match (vm.power, once) {
+        (_, Some(Once::Shutdown)) => set(RunStrategy::Halted).await,
+        (_, Some(Once::Reboot)) => match client.vm_action(key, VmAction::SoftReboot).await {
+            // no agent and no ACPI: then the hard way
+            Err(hub::Error::NotNow(_) | hub::Error::Conflict(_)) => {
+                client.vm_action(key, VmAction::Restart { force: false }).await.map(|()| None)
+            }
+            other => other.map(|()| None),
+        },
+        (_, Some(Once::Reset)) => client.vm_action(key, VmAction::Reset).await.map(|()| None),
+        (Power::On, None) if paused => client.vm_action(key, VmAction::Unpause).await.map(|()| None),
+        (Power::On, None) => {
+            // patching the same value changes nothing: a guest that shut itself down needs both
+            if now.run_strategy == RunStrategy::RerunOnFailure.key() && now.printable == "Stopped" {
+                set(RunStrategy::Halted).await?;
+            }
+            set(RunStrategy::RerunOnFailure).await
+        }
+        (Power::Off, None) => {
+            let halted = set(RunStrategy::Halted).await?;
+            // the plug: without waiting for the guest. That it is off already is fine
+            match client.vm_action(key, VmAction::Stop { force: true }).await {
+                Ok(()) | Err(hub::Error::NotNow(_) | hub::Error::Conflict(_) | hub::Error::NotFound(_)) => Ok(halted),
+                Err(e) => Err(e),
+            }
+        }
+        (Power::Suspended, None) if paused => Ok(None),
+        (Power::Suspended, None) => client.vm_action(key, VmAction::Pause).await.map(|()| None),
+    }
+}
+
+async fn gone_by_hand(shared: &Shared, vm: &VmWork, uid: &str) -> Result<Outcome> {
+    if let Some(hub) = &vm.hub {
+        shared.store.vm_missing(hub, vm.id, uid).await?;
+    }
+    Ok(Outcome::Failed(
+        "It was deleted on its hub by hand. Delete it here, and deploy it again if it is needed.".into(),
+    ))
+}
+
+async fn remove(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
+    let Some(hub) = vm.hub.as_ref().filter(|_| vm.attempted || vm.uid.is_some() || vm.instance_of.is_some()) else {
+        // no call was ever attempted: nothing of it can be anywhere
+        shared.store.vm_gone(claim).await?;
+        return Ok(Outcome::Done);
+    };
+    let Some(at) = shared.store.place(vm.vdc, hub).await? else {
+        shared.store.vm_gone(claim).await?;
+        return Ok(Outcome::Done);
+    };
+    let client = shared.hubs.client(hub).await?;
+    let key = Key::new(&at.namespace, &vm.hub_name);
+    let uid = match &vm.uid {
+        Some(uid) => Some(uid.clone()),
+        // an answer may have been lost: what is there under our name and label is ours
+        None => match made_by_template(&client, &key, vm).await {
+            Err(hub::Error::NameTaken(_)) => None,
+            other => told!(other),
+        },
+    };
+    if let Some(uid) = &uid {
+        if vm.uid.is_none() && !shared.store.vm_made(claim, uid).await? {
+            return Ok(lost());
+        }
+        let deleted = match client.delete_fenced(&VIRTUAL_MACHINES, &key, uid, Propagation::Foreground).await {
+            Err(hub::Error::NotOurs(_)) => Deleted::Gone,
+            other => told!(other),
+        };
+        if deleted != Deleted::Gone && !told!(client.is_gone(&VIRTUAL_MACHINES, &key, uid).await) {
+            return Ok(Outcome::Wait(Duration::from_secs(1), "The hub is deleting it.".into()));
+        }
+    }
+    told!(remove_secret(&client, &at, vm).await);
+    shared.store.vm_gone(claim).await?;
+    Ok(Outcome::Done)
+}
+
+async fn remove_secret(client: &Client, at: &Place, vm: &VmWork) -> hub::Result<()> {
+    let key = Key::new(&at.namespace, cloud_init_name(&vm.hub_name));
+    match client.get(&SECRETS, &key).await {
+        Ok(found) if found["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str() => {
+            let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
+            client.delete_fenced(&SECRETS, &key, uid, Propagation::Background).await.map(drop)
+        }
+        Ok(_) | Err(hub::Error::NotFound(_)) => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// A machine that was deleted here and turned up on its hub all the same: a create whose answer was lost for very long.
+pub(crate) async fn collect(shared: &Shared, hub: &HubId, key: &Key, uid: &str) -> Result<()> {
+    let client = shared.hubs.client(hub).await?;
+    match client.delete_fenced(&VIRTUAL_MACHINES, key, uid, Propagation::Foreground).await {
+        Ok(_) => tracing::warn!(hub_id = %hub, object = %key, uid, "removed what was left of a deleted VM"),
+        Err(e) => {
+            tracing::debug!(hub_id = %hub, object = %key, error = %e, "what is left of a deleted VM stays for now")
+        }
+    }
+    Ok(())
+}
