@@ -24,7 +24,7 @@ const ROUNDS: u32 = 200;
 
 const PAGES: &[(&str, &str)] = &[
     ("nothing", "/healthz"),
-    ("sign-in page", "/sign-in"),
+    ("own profile", "/profile"),
     ("home of the provider", "/provider"),
     ("100 organizations", "/provider/organizations?limit=100"),
     ("100 users of all", "/provider/users?limit=100"),

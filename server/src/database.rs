@@ -2,7 +2,7 @@
 
 use crate::settings::Settings;
 use anyhow::Context;
-use domain::{Domain, Hasher, SessionLimits, Store, system_clock};
+use domain::{Domain, Gate, Hasher, SessionLimits, Store, Vault, system_clock};
 use model::Error;
 use std::time::Duration;
 
@@ -13,8 +13,12 @@ const TRY_AGAIN: Duration = Duration::from_secs(2);
 pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
     let url = settings.database.url.as_ref().context("database.url is not set")?;
     let limit = |duration: Duration| time::Duration::try_from(duration).context("a session limit is too long");
+    let store = Store::open(url.expose(), settings.database.max_connections)?;
+    let vault = settings.auth.secret.as_ref().map(|secret| Vault::new(store.clone(), secret.expose()));
     Ok(Domain {
-        store: Store::open(url.expose(), settings.database.max_connections)?,
+        store,
+        vault,
+        gate: Gate::new(settings.hubs.allow.clone()),
         hasher: Hasher::new(settings.auth.max_concurrent_hashes)?,
         clock: system_clock(),
         sessions: SessionLimits {

@@ -117,7 +117,8 @@ fn limit_hint(m: Measure, org: &Org, now: Option<&Vdc>) -> String {
 }
 
 /// What is wrong with it is said at once: what can't be read, and what does not fit.
-fn read_spec(values: &Values, org: &Org) -> Result<VdcSpec> {
+/// `kept`: what the form has no fields for.
+fn read_spec(values: &Values, org: &Org, kept: VdcSpec) -> Result<VdcSpec> {
     let mut problems = Problems::default();
     let model = AllocationModel::parse(values.get("allocation_model"));
     if model.is_none() {
@@ -128,6 +129,7 @@ fn read_spec(values: &Values, org: &Org) -> Result<VdcSpec> {
         description: values.text("description"),
         allocation_model: model.unwrap_or_default(),
         limits: values.limits(&mut problems),
+        ..kept
     };
     with_problems(problems, spec.check(&org.limits, &org.name))
 }
@@ -136,7 +138,7 @@ pub(super) async fn create(visit: Visit, values: Values) -> Result<Done> {
     let (d, action) = (visit.domain(), Action::VdcCreate);
     let org = visit.org_for_new(&values)?;
     let org = d.attempt(&visit.actor, action, d.store.org(&visit.actor, action, org)).await?;
-    let made = vdc::create(d, &visit.actor, org.id, read_spec(&values, &org)?).await?;
+    let made = vdc::create(d, &visit.actor, org.id, read_spec(&values, &org, VdcSpec::default())?).await?;
     Ok(Done::new(href(&visit, made.id, ""), format!("VDC {} is made.", made.name)))
 }
 
@@ -160,7 +162,7 @@ pub(super) async fn edit_page(visit: Visit) -> Result<Sheet> {
 pub(super) async fn edit(visit: Visit, values: Values) -> Result<Done> {
     let v = find_to(&visit, Action::VdcEdit).await?;
     let (id, org) = (v.id, visit.domain().store.org(&visit.actor, Action::VdcEdit, v.org).await?);
-    let spec = read_spec(&values, &org)?;
+    let spec = read_spec(&values, &org, VdcSpec::from(&v))?;
     let saved = vdc::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
     Ok(Done::new(href(&visit, id, ""), format!("VDC {} is saved.", saved.name)))
 }

@@ -15,6 +15,7 @@ use std::{
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 /// Run a demonstration with its own PostgreSQL and data to look at
@@ -23,9 +24,9 @@ pub(super) struct Args {
     /// Where the demo keeps everything: database, certificate, secret
     #[arg(long, value_name = "DIR", default_value = ".ssvirt")]
     data_dir: PathBuf,
-    /// How long each step of a simulated hub takes, in milliseconds; without simulated hubs it has no effect
-    #[arg(long, value_name = "MS")]
-    sim_delay: Option<u64>,
+    /// How long each step of a simulated hub takes, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 500)]
+    sim_delay: u64,
     /// Make so many more organizations, with users, VDCs and history, for benchmarks; 1 makes none
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     seed_scale: u32,
@@ -47,7 +48,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut sources = Sources::of_this_process(args.settings)
         .with_default("api.http", "localhost:8080")
         .with_default("api.https", "localhost:8443")
-        .with_default("log.format", "pretty");
+        .with_default("log.format", "pretty")
+        // simulated hubs are on this machine
+        .with_default("hubs.allow", "0.0.0.0/0, ::/0");
     let own_certificate = |key| Resolved::read(&sources).get(key).is_none_or(|found| found.text.is_none());
     if own_certificate("api.tls_cert_file") && own_certificate("api.tls_key_file") {
         let files = tls::self_signed(dir, domain::system_clock()())?;
@@ -68,20 +71,29 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(postgres) = &postgres {
         settings.database.url = Some(Secret::new(postgres.url.clone()));
     }
-    let result = if shutdown.has_begun() { Ok(()) } else { serve(settings, sockets, shutdown, args.seed_scale).await };
+    let hubs = demo::hubs::start(&dir.join("hubs"), Duration::from_millis(args.sim_delay)).await?;
+    let result =
+        if shutdown.has_begun() { Ok(()) } else { serve(settings, sockets, shutdown, args.seed_scale, &hubs).await };
+    hubs.stop().await;
     if let Some(postgres) = postgres {
         tokio::task::spawn_blocking(|| postgres.stop()).await??;
     }
     result.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown, seed_scale: u32) -> anyhow::Result<()> {
+async fn serve(
+    settings: Settings,
+    sockets: start::Sockets,
+    shutdown: Shutdown,
+    seed_scale: u32,
+    hubs: &demo::hubs::Simulated,
+) -> anyhow::Result<()> {
     let welcome = welcome(&sockets);
     let ended = shutdown.clone();
     let seed_and_say_so = async |domain: &Domain| {
         tokio::select! {
             () = ended.begun() => return Ok(()),
-            seeded = seed(domain, seed_scale) => seeded?,
+            seeded = seed(domain, seed_scale, hubs) => seeded?,
         }
         println!("{welcome}");
         Ok(())
@@ -89,9 +101,11 @@ async fn serve(settings: Settings, sockets: start::Sockets, shutdown: Shutdown, 
     start::serve(settings, sockets, shutdown, false, seed_and_say_so).await
 }
 
-async fn seed(domain: &Domain, scale: u32) -> anyhow::Result<()> {
+async fn seed(domain: &Domain, scale: u32, hubs: &demo::hubs::Simulated) -> anyhow::Result<()> {
     let made = async {
+        hubs.register(domain).await?;
         demo::seed::run(domain).await?;
+        demo::machines::run(domain).await?;
         demo::scale::run(domain, scale).await
     };
     made.await.map_err(database::explained).context("the demo's data could not be made")

@@ -51,9 +51,17 @@ pub(super) async fn serve(
     });
     let housekeeper = tokio::spawn(crate::housekeeping::run(domain.clone()));
 
+    // requests are only written down; this is what brings hubs to them
+    let controller = domain.vault.clone().map(|vault| {
+        let config =
+            work::Config { store: domain.store.clone(), vault, gate: domain.gate.clone(), clock: domain.clock.clone() };
+        move || work::Controller::start(config)
+    });
+    let mut controlling = None;
     let prepare = async {
         database::migrate(&domain.store).await?;
         crate::oidc::apply(&domain, &state.settings).await?;
+        controlling = controller.map(|start| start());
         once_ready(&domain).await?;
         state.mark_started();
         anyhow::Ok(())
@@ -69,6 +77,9 @@ pub(super) async fn serve(
             listening.await.and(prepared)
         }
     };
+    if let Some(controller) = controlling {
+        controller.stop().await;
+    }
     follower.abort();
     housekeeper.abort();
     // a connection that is still in use by then is cut by the end of the process

@@ -1,5 +1,7 @@
 //! The demonstration's data: a few organizations made by hand, and as many more as a benchmark asks for.
 
+pub mod hubs;
+pub mod machines;
 mod numbered;
 mod rows;
 pub mod scale;

@@ -136,6 +136,7 @@ pub(super) fn numbered_org(context: &Context<'_>, number: u32, tables: &mut Tabl
         description: String::new(),
         allocation_model,
         limits,
+        ..VdcSpec::default()
     };
     let mut org = Thing::new(born, spec);
     let mut vdcs = [

@@ -66,6 +66,7 @@ fn vdcs() -> Vec<(&'static str, VdcSpec)> {
         description: description.into(),
         allocation_model,
         limits,
+        ..VdcSpec::default()
     };
     use AllocationModel::{AllocationPool, PayAsYouGo};
     vec![
@@ -97,6 +98,7 @@ fn auditor() -> RoleForm {
             Right::CatalogViewPublished,
             Right::CatalogViewAcl,
             Right::TemplateView,
+            Right::VappViewAll,
             Right::VappViewAcl,
             Right::VmMetrics,
             Right::DiskView,

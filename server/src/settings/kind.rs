@@ -13,17 +13,30 @@ pub(super) const MIB: u64 = 1024 * 1024;
 
 #[derive(Debug, Clone, Copy)]
 pub enum Kind {
-    Text { max: usize },
+    Text {
+        max: usize,
+    },
     Label,
     DatabaseUrl,
-    Count { min: u64, max: u64 },
-    Bytes { min: u64, max: u64 },
-    Duration { min: Duration, max: Duration },
+    Count {
+        min: u64,
+        max: u64,
+    },
+    Bytes {
+        min: u64,
+        max: u64,
+    },
+    Duration {
+        min: Duration,
+        max: Duration,
+    },
     Listen,
     File,
     Origin,
     Origins,
     Networks,
+    /// Host names, addresses and networks.
+    Hosts,
     OneOf(&'static [&'static str]),
     LogLevel,
     MasterSecret,
@@ -70,6 +83,10 @@ impl Kind {
             Kind::Origin => Value::Origin(text.parse()?),
             Kind::Origins => Value::Origins(list(text, |item| item.parse())?),
             Kind::Networks => Value::Networks(list(text, network)?),
+            Kind::Hosts => {
+                text.parse::<domain::AllowList>()?;
+                Value::Text(text.to_owned())
+            }
             Kind::OneOf(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
                 Some(word) => Value::Text((*word).to_owned()),
                 None => return Err(format!("is `{text}`, but can only be {}", words.join(" or "))),
@@ -101,6 +118,7 @@ impl Kind {
             Kind::Origin => "URL",
             Kind::Origins => "URLS",
             Kind::Networks => "NETWORKS",
+            Kind::Hosts => "HOSTS",
             Kind::OneOf(_) => "WORD",
             Kind::LogLevel => "LEVEL",
             Kind::MasterSecret | Kind::ClientSecret => "SECRET",
@@ -123,6 +141,7 @@ impl Kind {
             Kind::Origin => "scheme and host".into(),
             Kind::Origins => "list of scheme and host".into(),
             Kind::Networks => "list of networks or addresses".into(),
+            Kind::Hosts => "list of host names, addresses or networks".into(),
             Kind::OneOf(words) => words.join(" or "),
             Kind::LogLevel => "level".into(),
             Kind::MasterSecret => "at least 32 bytes".into(),

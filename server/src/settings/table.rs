@@ -211,6 +211,13 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "hubs.allow",
+        unset: "any address but those of this machine, its link and metadata services",
+        kind: Kind::Hosts,
+        help: "Where hubs may be that are registered through the portal or an API: host names (*.example.org: all below), addresses and networks, separated by commas",
+        ..BASE
+    },
+    Row {
         key: "kubernetes.namespace",
         also_env: &["KUBERNETES_NAMESPACE"],
         default: Some("vcd-system"),

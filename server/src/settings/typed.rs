@@ -16,10 +16,17 @@ pub struct Settings {
     pub database: Database,
     pub api: Api,
     pub auth: Auth,
+    pub hubs: Hubs,
     pub kubernetes_namespace: String,
     pub log: Log,
     pub limits: Limits,
     pub shutdown_grace: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub struct Hubs {
+    /// Where hubs may be.
+    pub allow: domain::AllowList,
 }
 
 #[derive(Debug, Clone)]
@@ -135,6 +142,7 @@ impl Settings {
                 max_concurrent_hashes: read.number("auth.max_concurrent_hashes") as usize,
                 oidc: oidc(&read),
             },
+            hubs: Hubs { allow: read.text_if_set("hubs.allow").and_then(|list| list.parse().ok()).unwrap_or_default() },
             kubernetes_namespace: read.text("kubernetes.namespace"),
             log: Log {
                 levels: read.levels("log.level"),

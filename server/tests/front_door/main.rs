@@ -17,6 +17,7 @@ mod limits;
 mod listeners;
 mod lists;
 mod live;
+mod machines;
 mod matrix;
 mod metrics;
 mod oidc;

@@ -2,7 +2,7 @@
 use crate::harness::{Answer, Client, Form, PASSWORD, TestApp};
 use domain::user;
 use model::{
-    Action, Right,
+    Action, Kind, Right,
     role::Predefined::{self, *},
 };
 use std::collections::BTreeSet;
@@ -111,7 +111,10 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
 
     // what is done at the command line is tried there; limits are part of an edit
     let elsewhere = [Action::OrgEditLimits, Action::IdpSet, Action::IdpRemove];
-    let all = Action::ALL.iter().filter(|a| a.changes() && !elsewhere.contains(a)).map(|a| a.key().to_owned());
+    // what needs a hub is tried with one: machines.rs
+    let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Vapp, Kind::Vm, Kind::Task];
+    let here = |a: &&Action| a.changes() && !elsewhere.contains(a) && !with_hubs.contains(&a.kind());
+    let all = Action::ALL.iter().filter(here).map(|a| a.key().to_owned());
     assert_eq!(r.seen, all.collect(), "a change that is not tried here");
     let of_acme = format!("audit where org_id = '{}' and user_org = 'acme'", acme.id);
     assert!(app.db.count(&of_acme).await > 15, "an organization's record is its own");

@@ -1,7 +1,7 @@
 //! A server on a database of its own, with a clock that a test can turn, and builders for what is in it.
 use super::{client::Client, database::Database};
 use axum::Router;
-use domain::{Clock, Domain, Hasher, SessionLimits, Store, bootstrap, org, role, system_clock, vdc};
+use domain::{Clock, Domain, Gate, Hasher, SessionLimits, Store, Vault, bootstrap, org, role, system_clock, vdc};
 use model::{
     Action, Actor, OrgId, Right, RoleId, UserId, VdcId,
     org::{NewOrg, OrgSpec},
@@ -26,6 +26,8 @@ use uuid::Uuid;
 
 /// Everybody's password, and the name of the provider's administrator.
 pub(crate) const PASSWORD: &str = "correct horse battery";
+/// What secrets are sealed with.
+const SECRET: &str = "a master secret that is long enough";
 pub(crate) const ADMINISTRATOR: &str = "administrator";
 
 /// One for all tests: a hash takes 19 MiB and a core.
@@ -43,7 +45,10 @@ pub(super) async fn furnish(store: &Store) {
 }
 
 fn domain_on(store: Store, clock: Clock) -> Domain {
-    Domain { store, hasher: HASHER.clone(), clock, sessions: SessionLimits::default() }
+    // simulated hubs are on loopback
+    let gate = Gate::open();
+    let vault = Some(Vault::new(store.clone(), SECRET));
+    Domain { store, hasher: HASHER.clone(), clock, sessions: SessionLimits::default(), vault, gate }
 }
 
 /// Stands still until somebody turns it.

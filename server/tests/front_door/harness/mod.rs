@@ -11,6 +11,7 @@ mod answer;
 mod app;
 mod client;
 mod database;
+mod hubs;
 mod postgres;
 mod proxy;
 
@@ -18,4 +19,5 @@ pub(crate) use answer::Answer;
 pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp, TestOrg};
 pub(crate) use client::{Client, Form};
 pub(crate) use database::Database;
+pub(crate) use hubs::Hubs;
 pub(crate) use proxy::Proxy;

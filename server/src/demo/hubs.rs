@@ -1,0 +1,116 @@
+//! The demonstration's hubs: three simulated clusters in this process, which keep what is on them from start to start.
+
+use anyhow::Context;
+use domain::{Domain, bootstrap, hub};
+use hubsim::{Flavour, Hub, Options, actors};
+use model::{
+    Result,
+    hub::{HubSpec, HubType},
+};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+    time::Duration,
+};
+
+struct Plan {
+    id: &'static str,
+    hub_type: HubType,
+    namespace: &'static str,
+    region: &'static str,
+    description: &'static str,
+}
+
+const PLANS: [Plan; 3] = [
+    Plan {
+        id: "vmaas-primary",
+        hub_type: HubType::Vmaas,
+        namespace: "vmaas-system",
+        region: "eu-central",
+        description: "Simulated: runs VMs.",
+    },
+    Plan {
+        id: "cluster-hub-1",
+        hub_type: HubType::Cluster,
+        namespace: "cloudkit-operator-system",
+        region: "eu-central",
+        description: "Simulated: runs OpenShift clusters.",
+    },
+    Plan {
+        id: "hybrid-hub-1",
+        hub_type: HubType::Hybrid,
+        namespace: "cloudkit-system",
+        region: "eu-north",
+        description: "Simulated: runs VMs and OpenShift clusters.",
+    },
+];
+
+/// Running simulated hubs.
+pub struct Simulated(Vec<(&'static Plan, Hub, actors::Actors)>);
+
+/// Starts them, each with what a fresh cluster has. kubectl can look into them by the kubeconfigs beside their data.
+pub async fn start(dir: &Path, delay: Duration) -> anyhow::Result<Simulated> {
+    let mut all = Vec::new();
+    for plan in &PLANS {
+        let folder = dir.join(plan.id);
+        let address = remembered(&folder);
+        let options = |address| Options {
+            name: plan.id.to_owned(),
+            address,
+            data_dir: Some(folder.clone()),
+            flavour: Flavour::default(),
+            ..Options::default()
+        };
+        // the same port as last time, if nobody has taken it meanwhile
+        let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let hub = match Hub::start(options(address.unwrap_or(any))).await {
+            Err(_) if address.is_some() => Hub::start(options(any)).await,
+            started => started,
+        };
+        let hub = hub.with_context(|| format!("the simulated hub {} could not be started", plan.id))?;
+        actors::furnish(hub.inside(), hub.flavour())
+            .await
+            .with_context(|| format!("the hub {} stays empty", plan.id))?;
+        let actors = actors::attach(&hub, &actors::Options { delay, ..actors::Options::default() });
+        let file = dir.join(format!("{}.kubeconfig", plan.id));
+        crate::tls::write_private(&file, &hub.kubeconfig())?;
+        std::fs::write(folder.join("address"), hub.address().to_string())?;
+        all.push((plan, hub, actors));
+    }
+    Ok(Simulated(all))
+}
+
+fn remembered(folder: &Path) -> Option<SocketAddr> {
+    std::fs::read_to_string(folder.join("address")).ok()?.trim().parse().ok()
+}
+
+impl Simulated {
+    /// As an operator would by command: again at every start, since an address may have changed.
+    pub async fn register(&self, domain: &Domain) -> Result<()> {
+        let actor = bootstrap::operator(domain).await?;
+        for (plan, hub, _) in &self.0 {
+            let spec = HubSpec {
+                id: plan.id.into(),
+                description: plan.description.into(),
+                hub_type: plan.hub_type,
+                capabilities: Vec::new(),
+                namespace: plan.namespace.into(),
+                region: plan.region.into(),
+                zone: String::new(),
+            };
+            hub::register_or_update(domain, &actor, spec, &hub.kubeconfig()).await?;
+        }
+        Ok(())
+    }
+
+    pub fn find(&self, id: &str) -> Option<&Hub> {
+        self.0.iter().find(|(plan, ..)| plan.id == id).map(|(_, hub, _)| hub)
+    }
+
+    pub async fn stop(self) {
+        for (_, hub, actors) in self.0 {
+            actors.stop().await;
+            hub.stop().await;
+        }
+    }
+}
