@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lower it when it can be lowered. Raise it only for a crate that is worth its weight.
-const CEILING: usize = 10;
+const CEILING: usize = 11;
 
 pub(crate) fn check() -> Result<()> {
     let output = cargo()
