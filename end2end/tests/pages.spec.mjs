@@ -10,6 +10,8 @@ const pages = {
     first('/provider/organizations') + '/delete', '/provider/vdcs', first('/provider/vdcs'), '/provider/vdcs/new', first('/provider/vdcs') + '/edit',
     first('/provider/vdcs') + '/delete', '/provider/users', first('/provider/users'), '/provider/users/new', first('/provider/users') + '/edit',
     first('/provider/users') + '/password', first('/provider/users') + '/delete', '/provider/roles', first('/provider/roles'), '/provider/roles/new',
+    '/provider/hubs', first('/provider/hubs'), '/provider/hubs/new', first('/provider/hubs') + '/edit', first('/provider/hubs') + '/kubeconfig',
+    first('/provider/hubs') + '/delete', '/provider/work',
     '/provider/tasks', first('/provider/tasks'), '/provider/events', '/provider/audit', '/provider/users?q=nobody-has-this-name', '/profile', '/provider/nothing-here',
   ],
   'acme/acme-admin': [

@@ -19,6 +19,7 @@ pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
         store,
         vault,
         gate: Gate::new(settings.hubs.allow.clone()),
+        simulator: None,
         hasher: Hasher::new(settings.auth.max_concurrent_hashes)?,
         clock: system_clock(),
         sessions: SessionLimits {

@@ -6,6 +6,9 @@ mod choose_org;
 pub mod event;
 mod form_error;
 pub mod home;
+pub mod hub;
+mod hub_form;
+mod hub_page;
 mod limits;
 mod needs;
 pub mod organization;
@@ -21,6 +24,7 @@ pub mod user;
 mod user_form;
 pub mod vdc;
 mod vdc_form;
+pub mod work;
 
 use crate::portal::{Ask, Portal, RouteInfo, Routes, respond_error};
 use axum::{Router, body::Body, http::Request, response::Response};
@@ -37,6 +41,8 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = organization::routes(routes);
     let routes = user::routes(routes);
     let routes = vdc::routes(routes);
+    let routes = hub::routes(routes);
+    let routes = work::routes(routes);
     let routes = role::routes(routes);
     let routes = profile::routes(routes);
     let routes = task::routes(routes);

@@ -251,7 +251,7 @@ fn resume(to: &str, with: &Values) -> AnyView {
         <main id="main" class="col">
             <form class="confirm" method="post" action=to>
                 <h1>"You are signed in again"</h1>
-                <p>"Your session had ended, so nothing was saved. What you typed is still here, except passwords."</p>
+                <p>"Your session had ended, so nothing was saved. What you typed is still here, except passwords and kubeconfigs."</p>
                 <dl class="kv">
                     {seen.into_iter().map(|(k, v)| view! { <dt>{k.replace('_', " ")}</dt><dd>{v}</dd> }).collect_view()}
                 </dl>

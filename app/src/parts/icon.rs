@@ -33,6 +33,7 @@ icons! {
     Events => r#"<path d="M1.75 8.5h3L6.75 3l3 10 2-4.5h2.5"/>"#,
     Eye => r#"<path d="M1.5 8C3 5.25 5.25 3.75 8 3.75S13 5.25 14.5 8C13 10.75 10.75 12.25 8 12.25S3 10.75 1.5 8z"/><circle cx="8" cy="8" r="1.75"/>"#,
     Home => r#"<path d="M2.5 7.25 8 2.75l5.5 4.5M4 6.25v7h8v-7"/>"#,
+    Hub => r#"<circle cx="8" cy="8" r="2.25"/><circle cx="3" cy="3.5" r="1.25"/><circle cx="13" cy="3.5" r="1.25"/><circle cx="8" cy="14" r="1.25"/><path d="m3.95 4.35 2.4 2.1M12.05 4.35l-2.4 2.1M8 10.25v2.5"/>"#,
     Info => r#"<circle cx="8" cy="8" r="5.75"/><path d="M8 7.25v3.5M8 5v.01"/>"#,
     Key => r#"<circle cx="5" cy="11" r="2.75"/><path d="m7 9 5.75-5.75M10.5 5.5l1.75 1.75"/>"#,
     Left => r#"<path d="m10 4-4 4 4 4"/>"#,
@@ -58,6 +59,7 @@ icons! {
     Vdc => r#"<rect x="2.5" y="2.5" width="11" height="4.5" rx="1"/><rect x="2.5" y="9" width="11" height="4.5" rx="1"/><path d="M5 4.75h.01M5 11.25h.01M8 4.75h3M8 11.25h3"/>"#,
     Vm => r#"<rect x="2.25" y="2.75" width="11.5" height="8" rx="1.25"/><path d="M5.5 13.25h5M8 10.75v2.5"/>"#,
     Warn => r#"<path d="M8 2.25 14.25 13H1.75zM8 6.5v3M8 11.25v.01"/>"#,
+    Work => r#"<path d="M2.5 4h8M2.5 8h11M2.5 12h5.5M12.75 2.75v2.5M10.75 10.75v2.5"/>"#,
 }
 
 impl Icon {

@@ -40,7 +40,8 @@ impl Values {
 
     /// Without secrets: what may be shown again or kept over a sign-in.
     pub fn shown(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().filter(|(k, _)| !k.contains("password")).map(|(k, v)| (k.as_str(), v.as_str()))
+        let secret = |k: &str| k.contains("password") || k.contains("kubeconfig");
+        self.0.iter().filter(move |(k, _)| !secret(k)).map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
     /// The version of what was edited, which the form carries along.

@@ -29,6 +29,10 @@ const PROVIDER: &[(&str, &[Entry])] = &[
             (Icon::Key, "Roles", "/roles", Some(Action::RoleList)),
         ],
     ),
+    (
+        "Infrastructure",
+        &[(Icon::Hub, "Hubs", "/hubs", Some(Action::HubList)), (Icon::Work, "Work", "/work", Some(Action::WorkList))],
+    ),
     ("Activity", ACTIVITY),
     ("Say and prove", &[(Icon::Audit, "Audit", "/audit", Some(Action::AuditList))]),
 ];

@@ -15,7 +15,7 @@ pub use csv::Csv;
 pub use form::{Fill, FormState, Values, with_problems};
 pub(crate) use frame::task_state;
 pub use list::ListView;
-pub use objects::{object_link, org_link};
+pub use objects::{object_href, object_link, org_link};
 pub(crate) use render::respond_error;
 pub use render::{respond_page, respond_public};
 pub(crate) use routes::read_values;

@@ -19,7 +19,7 @@ pub fn org_link(visit: &Visit, id: Option<OrgId>, name: &str, lives: bool) -> An
 }
 
 /// Where a thing of this kind is seen, if the visitor may see it at all.
-pub(super) fn object_href(visit: &Visit, kind: &str, id: Uuid) -> Option<String> {
+pub fn object_href(visit: &Visit, kind: &str, id: Uuid) -> Option<String> {
     let (list, action) = match (Kind::parse(kind)?, &visit.place) {
         (Kind::Org, Place::Provider) => ("/organizations", Action::OrgView),
         (Kind::Org, Place::Tenant { id: here, .. }) if here.0 == id => {

@@ -81,7 +81,7 @@ pub(super) async fn respond_trouble(ask: Ask, parts: Parts, e: Error, values: Va
             let again = view! {
                 <form method="post" action=path.clone() class="col">
                     {fields.into_iter().map(|(k, v)| view! { <input type="hidden" name=k value=v /> }).collect_view()}
-                    <p>"What you typed is kept on this page, except passwords."</p>
+                    <p>"What you typed is kept on this page, except passwords and kubeconfigs."</p>
                     <button class="btn primary">"Send it again"</button>
                 </form>
             };

@@ -108,6 +108,35 @@ impl Routes {
         self.page(path.clone(), page).route(Method::POST, path, handler)
     }
 
+    /// A second button of a form, which only looks: the form's page comes back with what was found, and with what was
+    /// typed. Who comes to its address otherwise finds the form.
+    pub fn look<T, F, Fut, G, Gut>(self, path: impl Into<String>, page: F, look: G) -> Routes
+    where
+        T: Clone + Send + Sync + 'static,
+        F: Fn(Visit, Option<T>) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<Sheet>> + Send + 'static,
+        G: Fn(Visit, Values) -> Gut + Clone + Send + Sync + 'static,
+        Gut: Future<Output = Result<T>> + Send + 'static,
+    {
+        let (path, portal) = (path.into(), self.portal.clone());
+        let form = page.clone();
+        let handler = post(async move |req: Request<Body>| {
+            let (ask, parts, values) = match read_form(portal, req).await {
+                Ok(all) => all,
+                Err(res) => return res,
+            };
+            let (found, error) = match run(&ask, look, values.clone()).await {
+                Ok(found) => (Some(found), None),
+                Err(e) if belongs_to_form(&e) => (None, Some(e)),
+                Err(e @ Error::Unavailable(_)) => return respond_trouble(ask, parts, e, values).await,
+                Err(e) => return respond_error(ask, parts, e).await,
+            };
+            let back = move |visit| page(visit, found.clone());
+            respond_page(ask, parts, Some(FormState { values, error }), back).await
+        });
+        self.page(path.clone(), move |visit| form(visit, None)).route(Method::POST, path, handler)
+    }
+
     pub fn both_form<F, Fut, G, Gut>(mut self, rest: &str, page: F, act: G) -> Routes
     where
         F: Fn(Visit) -> Fut + Clone + Send + Sync + 'static,
@@ -197,10 +226,10 @@ impl Routes {
     }
 }
 
-async fn run<G, Gut>(ask: &Ask, act: G, values: Values) -> Result<Done>
+async fn run<T, G, Gut>(ask: &Ask, act: G, values: Values) -> Result<T>
 where
     G: Fn(Visit, Values) -> Gut,
-    Gut: Future<Output = Result<Done>>,
+    Gut: Future<Output = Result<T>>,
 {
     let visit = ask.clone().visit().await?;
     act(visit, values).await

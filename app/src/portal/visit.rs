@@ -181,6 +181,12 @@ impl Visit {
         self.ask.param("id").parse().unwrap_or_else(|_| T::from(Uuid::nil()))
     }
 
+    /// The word in the address, for what people gave one as its id. What can't be one stands for something that is not
+    /// there.
+    pub fn word(&self) -> String {
+        model::name::check_label(self.ask.param("id")).unwrap_or_default()
+    }
+
     /// A thing of `org` is shown in that organization's portal and in the provider's, and nowhere else.
     pub fn within(&self, org: OrgId, kind: Kind) -> Result<()> {
         if self.org().is_none_or(|here| here == org) { Ok(()) } else { Err(Error::NotFound(kind)) }

@@ -34,7 +34,7 @@ pub enum Trust {
 
 /// Reads a kubeconfig as strictly as everywhere, and says which field is wrong.
 pub async fn read_kubeconfig(d: &Domain, text: &str, trust: Trust) -> Result<hub::Credential> {
-    let refused = |e: kubeconfig::Refused| Error::field("kubeconfig", format!("{}: {}", e.field, e.message));
+    let refused = |e: kubeconfig::Refused| Error::field("kubeconfig", e.to_string());
     let credential = kubeconfig::parse(text).map_err(refused)?;
     if trust == Trust::Checked {
         let not_allowed = |e: hub::Error| Error::field("kubeconfig", format!("{} {}", e.message(), e.next_step()));

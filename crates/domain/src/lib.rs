@@ -8,10 +8,12 @@ pub mod idp;
 pub mod org;
 pub mod overview;
 mod password;
+pub mod probe;
 pub mod profile;
 pub mod quota;
 pub mod role;
 pub mod session;
+pub mod simulator;
 pub mod task;
 pub mod user;
 pub mod vapp;
@@ -55,6 +57,8 @@ pub struct Domain {
     pub vault: Option<Vault>,
     /// Which addresses hubs may have.
     pub gate: Gate,
+    /// Hubs that are only played, in the demonstration.
+    pub simulator: Option<Arc<dyn simulator::Simulator>>,
 }
 
 impl Domain {

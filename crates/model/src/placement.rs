@@ -53,7 +53,7 @@ pub struct Refused {
 }
 
 /// One guest CPU is a tenth of a real one unless a hub says otherwise: so many fit.
-const CPUS_PER_CPU: i64 = 10;
+pub const CPUS_PER_CPU: i64 = 10;
 
 pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
     let mut refused = Vec::new();

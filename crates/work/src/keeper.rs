@@ -3,7 +3,7 @@ use crate::{Shared, follow, templates};
 use hub::{Client, check, client::Circuit};
 use model::{
     HubId, Result,
-    hub::{CheckState, HubCheck, HubState},
+    hub::{CheckState, HubState},
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use store::{HubReport, Trouble};
@@ -119,7 +119,7 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
     offers.sort_unstable();
     let measured = found.capacity.nodes > 0;
     let report = HubReport {
-        checks: found.checks.iter().map(line).collect(),
+        checks: found.checks.iter().map(Into::into).collect(),
         offers,
         kubernetes_version: found.kubernetes.clone().unwrap_or_default(),
         kubevirt_version: found.kubevirt.clone().unwrap_or_default(),
@@ -152,19 +152,4 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
         shared.store.wake_waiting(&hub.0).await?;
     }
     Ok(true)
-}
-
-fn line(c: &check::Check) -> HubCheck {
-    HubCheck {
-        key: c.key.clone(),
-        title: c.title.clone(),
-        state: match c.state {
-            check::State::Ok => CheckState::Ok,
-            check::State::Warning => CheckState::Warning,
-            check::State::Failed => CheckState::Failed,
-            check::State::Skipped => CheckState::Skipped,
-        },
-        detail: c.detail.clone(),
-        what_to_do: c.what_to_do.clone(),
-    }
 }

@@ -98,7 +98,7 @@ async fn serve(
         println!("{welcome}");
         Ok(())
     };
-    start::serve(settings, sockets, shutdown, false, seed_and_say_so).await
+    start::serve(settings, sockets, shutdown, false, Some(hubs.switches()), seed_and_say_so).await
 }
 
 async fn seed(domain: &Domain, scale: u32, hubs: &demo::hubs::Simulated) -> anyhow::Result<()> {

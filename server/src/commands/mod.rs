@@ -1,7 +1,9 @@
 //! The commands of `ssvirt`, one file each.
 
 mod check;
+mod controller;
 mod demo;
+mod hub;
 mod idp;
 mod migrate;
 mod permissions;
@@ -24,11 +26,13 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Start(controller::Args),
     Demo(demo::Args),
     Migrate(migrate::Args),
     Check(check::Args),
     User(user::Args),
     Idp(idp::Args),
+    Hub(hub::Args),
     Permissions(permissions::Args),
 }
 
@@ -39,11 +43,13 @@ pub fn run() -> ExitCode {
     crate::tls::use_ring();
     let result = match Cli::parse().command {
         Command::Serve(args) => block_on(serve::run(args)),
+        Command::Start(args) => block_on(controller::run(args)),
         Command::Demo(args) => block_on(demo::run(args)),
         Command::Migrate(args) => block_on(migrate::run(args)),
         Command::Check(args) => block_on(check::run(args)),
         Command::User(args) => block_on(user::run(args)),
         Command::Idp(args) => block_on(idp::run(args)),
+        Command::Hub(args) => block_on(hub::run(args)),
         Command::Permissions(args) => Ok(permissions::run(args)),
     };
     match result {

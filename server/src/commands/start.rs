@@ -3,8 +3,8 @@
 use crate::{AppState, database, listen, settings::Settings, shutdown::Shutdown, tls};
 use anyhow::Context;
 use axum_server::tls_rustls::RustlsConfig;
-use domain::Domain;
-use std::{net::SocketAddr, pin::pin, time::Duration};
+use domain::{Domain, simulator::Simulator};
+use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 /// The open sockets of both schemes.
 pub(super) struct Sockets(Vec<listen::Socket>);
@@ -35,6 +35,7 @@ pub(super) async fn serve(
     sockets: Sockets,
     shutdown: Shutdown,
     hsts: bool,
+    simulator: Option<Arc<dyn Simulator>>,
     once_ready: impl AsyncFnOnce(&Domain) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     crate::metrics::recorder();
@@ -42,7 +43,7 @@ pub(super) async fn serve(
         tracing::info!(address = format!("{scheme}://{address}"), "listening");
     }
     let grace = settings.shutdown_grace;
-    let domain = database::open(&settings)?;
+    let domain = Domain { simulator, ..database::open(&settings)? };
     let state = AppState::new(settings, domain.clone(), shutdown.clone(), hsts);
     let limits = state.settings.limits.clone();
     let follower = tokio::spawn({

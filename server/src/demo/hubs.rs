@@ -1,15 +1,19 @@
 //! The demonstration's hubs: three simulated clusters in this process, which keep what is on them from start to start.
 
 use anyhow::Context;
-use domain::{Domain, bootstrap, hub};
-use hubsim::{Flavour, Hub, Options, actors};
+use domain::{
+    Domain, bootstrap, hub,
+    simulator::{Fault, Simulator},
+};
+use hubsim::{Faults, Flavour, Hub, Options, actors};
 use model::{
-    Result,
+    HubId, Result,
     hub::{HubSpec, HubType},
 };
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 
@@ -103,6 +107,11 @@ impl Simulated {
         Ok(())
     }
 
+    /// The switches of their faults, for the portal.
+    pub fn switches(&self) -> Arc<dyn Simulator> {
+        Arc::new(Switches(self.0.iter().map(|(plan, hub, _)| (plan.id, hub.faults())).collect()))
+    }
+
     pub fn find(&self, id: &str) -> Option<&Hub> {
         self.0.iter().find(|(plan, ..)| plan.id == id).map(|(_, hub, _)| hub)
     }
@@ -111,6 +120,27 @@ impl Simulated {
         for (_, hub, actors) in self.0 {
             actors.stop().await;
             hub.stop().await;
+        }
+    }
+}
+
+struct Switches(Vec<(&'static str, Faults)>);
+
+impl Switches {
+    fn of(&self, hub: &HubId) -> Option<&Faults> {
+        self.0.iter().find(|(id, _)| *id == hub.0).map(|(_, faults)| faults)
+    }
+}
+
+impl Simulator for Switches {
+    fn faults(&self, hub: &HubId) -> Option<Vec<Fault>> {
+        let all = self.of(hub)?.list().into_iter();
+        Some(all.map(|(f, on)| Fault { name: f.name().to_owned(), about: f.about().to_owned(), on }).collect())
+    }
+
+    fn set(&self, hub: &HubId, fault: &str, on: bool) {
+        if let (Some(faults), Ok(fault)) = (self.of(hub), fault.parse()) {
+            faults.set(fault, on);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Is a hub fit to use? Every question is asked, each answer is one line with what to do, and one dead hub is one report.
 mod compare;
 mod kubevirt;
+mod line;
 mod platform;
 mod rights;
 

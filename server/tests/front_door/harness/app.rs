@@ -1,9 +1,17 @@
 //! A server on a database of its own, with a clock that a test can turn, and builders for what is in it.
-use super::{client::Client, database::Database};
+use super::{
+    client::Client,
+    database::Database,
+    played::{Played, kubeconfig},
+};
 use axum::Router;
-use domain::{Clock, Domain, Gate, Hasher, SessionLimits, Store, Vault, bootstrap, org, role, system_clock, vdc};
+use domain::{
+    Clock, Domain, Gate, Hasher, SessionLimits, Store, Vault, bootstrap, hub, org, role, simulator::Simulator,
+    system_clock, vdc,
+};
 use model::{
     Action, Actor, OrgId, Right, RoleId, UserId, VdcId,
+    hub::HubSpec,
     org::{NewOrg, OrgSpec},
     quota::Limits,
     role::{Predefined, RoleForm},
@@ -48,7 +56,8 @@ fn domain_on(store: Store, clock: Clock) -> Domain {
     // simulated hubs are on loopback
     let gate = Gate::open();
     let vault = Some(Vault::new(store.clone(), SECRET));
-    Domain { store, hasher: HASHER.clone(), clock, sessions: SessionLimits::default(), vault, gate }
+    let simulator: Option<Arc<dyn Simulator>> = Some(Arc::new(Played::default()));
+    Domain { store, hasher: HASHER.clone(), clock, sessions: SessionLimits::default(), vault, gate, simulator }
 }
 
 /// Stands still until somebody turns it.
@@ -197,6 +206,13 @@ impl TestApp {
         tx.user_insert(id, org, &spec, password_hash().await).await.unwrap();
         tx.commit(Record::new(Action::UserCreate, org, id, name).after(&(&spec, ""))).await.unwrap();
         id
+    }
+
+    /// A hub that is registered, and that nobody has tried.
+    pub(crate) async fn hub(&self, id: &str) {
+        let spec = HubSpec { id: id.into(), namespace: "vmaas-system".into(), ..HubSpec::default() };
+        let operator = self.operator().await;
+        hub::register(&self.domain, &operator, spec, kubeconfig().await, hub::Trust::Checked).await.unwrap();
     }
 
     pub(crate) async fn vdc(&self, org: OrgId, name: &str) -> VdcId {

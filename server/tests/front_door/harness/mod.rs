@@ -12,6 +12,7 @@ mod app;
 mod client;
 mod database;
 mod hubs;
+mod played;
 mod postgres;
 mod proxy;
 
@@ -20,4 +21,5 @@ pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp, TestOrg};
 pub(crate) use client::{Client, Form};
 pub(crate) use database::Database;
 pub(crate) use hubs::Hubs;
+pub(crate) use played::{CANARY, kubeconfig};
 pub(crate) use proxy::Proxy;

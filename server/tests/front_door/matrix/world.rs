@@ -1,6 +1,6 @@
 //! Two organizations, the visitors, and forms that would be accepted.
-use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg};
-use domain::{org, user, vdc};
+use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg, kubeconfig};
+use domain::{hub, org, user, vdc};
 use model::{
     Actor, Kind, Right, RoleId,
     role::Predefined::{self, *},
@@ -114,6 +114,7 @@ impl World {
                 id.to_string()
             }
             Kind::Vdc => self.acme.vdc("prod").to_string(),
+            Kind::Hub => self.hub(path.ends_with("/uncordon")).await,
             Kind::Task => self.task_of(&self.acme).await,
             other => panic!("{other:?}"),
         }
@@ -125,9 +126,20 @@ impl World {
             Kind::User => self.zebra.user("zebra-user").to_string(),
             Kind::Role => self.zebra_role.to_string(),
             Kind::Vdc => self.zebra.vdc("zebra-vdc").to_string(),
+            Kind::Hub => self.hub(false).await,
             Kind::Task => self.task_of(&self.zebra).await,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// A hub is nobody's: the provider sees all of them, and nobody else any.
+    async fn hub(&self, cordoned: bool) -> String {
+        let id = format!("sim-{}", self.next());
+        self.app.hub(&id).await;
+        if cordoned {
+            hub::set_cordoned(&self.app.domain, &self.app.operator().await, &id.as_str().into(), true).await.unwrap();
+        }
+        id
     }
 
     async fn task_of(&self, org: &TestOrg) -> String {
@@ -152,6 +164,9 @@ impl World {
         };
         let version = async |table: &str| ("version", column(table, "version", "1").await);
         let name = async |table: &str| ("name", column(table, "name", "some-name").await);
+        if path.contains("/hubs/") || path.contains("/work/") {
+            return self.hub_form(path, id).await;
+        }
         match path.split('/').next_back() {
             Some("new") if path.contains("/organizations/") => {
                 vec![("name", format!("new-{n}")), ("admin_name", "boss".into()), ("admin_password", PASSWORD.into())]
@@ -195,6 +210,33 @@ impl World {
             Some("password") => vec![("password", PASSWORD.into())],
             Some("delete") if path.contains("/organizations/") => vec![name("organizations").await],
             Some("delete") if path.contains("/vdcs/") => vec![name("vdcs").await],
+            _ => vec![],
+        }
+    }
+
+    async fn hub_form(&self, path: &str, id: &str) -> Vec<(&'static str, String)> {
+        let n = self.next();
+        let spec = || vec![("hub_type", "vmaas".into()), ("namespace", "vmaas-system".into())];
+        let kubeconfig = || async { ("kubeconfig", kubeconfig().await.to_owned()) };
+        match path.split('/').next_back() {
+            Some("new") => [spec(), vec![("id", format!("new-{n}")), kubeconfig().await]].concat(),
+            Some("test") => vec![kubeconfig().await],
+            Some("edit") => {
+                let sql = format!("select version::text from hubs where id = '{id}' union all select '1' limit 1");
+                [spec(), vec![("version", self.app.db.text(&sql).await)]].concat()
+            }
+            Some("kubeconfig") => vec![kubeconfig().await, ("anyway", "on".into())],
+            Some("faults") => vec![("fault", "refuse".into()), ("on", "true".into())],
+            Some("delete") => vec![("name", id.to_owned())],
+            Some("retry") => {
+                let vdc = self.acme.vdc("prod");
+                let sql = format!(
+                    "insert into work (kind, id, org_id, failing) values ('vdc', '{vdc}', '{}', 'failed') on conflict do nothing",
+                    self.acme.id
+                );
+                self.app.db.execute(&sql).await;
+                vec![("kind", "vdc".into()), ("id", vdc.to_string())]
+            }
             _ => vec![],
         }
     }

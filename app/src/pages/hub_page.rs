@@ -1,0 +1,192 @@
+//! A hub: whether it answers, what was checked and what to do about it, its room, and for a simulated one its faults.
+use super::{
+    about::about_facts,
+    hub::{LIST, ON, cpu_room, find, href, menu, place, state, word},
+    limits::whole,
+};
+use crate::{
+    parts::*,
+    portal::{Sheet, Visit},
+    shell::Crumb,
+};
+use domain::simulator::{self, Fault};
+use leptos::prelude::*;
+use model::{
+    Action, Result,
+    hub::{CheckState, Hub, HubCheck, HubState},
+};
+use time::Duration;
+
+/// From then on the end of a credential is worth a word.
+const SOON: Duration = Duration::days(14);
+
+pub(super) async fn page(visit: Visit) -> Result<Sheet> {
+    let h = find(&visit, Action::HubView).await?;
+    let edit = visit
+        .may(Action::HubEdit)
+        .then(|| view! { <a class="btn" href=href(&h.id, "/edit")><Icon name=Icon::Settings />"Edit"</a> });
+    let acts = view! { {edit} {menu(&visit, &h, false)} }.into_any();
+    let faults = simulator::faults(visit.domain(), &h.id).map(|all| fault_section(&visit, &h, &all));
+    let body = view! {
+        <PageHead title=h.id.0.clone() sub="hub" lede=h.description.clone() acts says=state(&visit, &h) />
+        {trouble(&h)}
+        {credential_note(&visit, &h)}
+        {check_section(&visit, &h)}
+        {room_section(&h)}
+        {faults}
+    }
+    .into_any();
+    let name = h.id.0.clone();
+    let crumbs = vec![Crumb::new(ON, LIST), Crumb::here(name.clone())];
+    Ok(Sheet::new(name, ON, crumbs, body).margin(margin(&visit, &h)))
+}
+
+/// While it does not answer: why, and what to do. What runs on it is not guessed.
+fn trouble(h: &Hub) -> Option<AnyView> {
+    let text = match h.state {
+        HubState::Unreachable => {
+            let vms = plural(u64::try_from(h.vms).unwrap_or(0), "VM", "VMs");
+            format!("{} {} {vms} on it: shown as last seen, and what was asked for waits.", h.last_error, h.next_step)
+        }
+        HubState::Unknown => "It is tried within a few seconds. Until then no VM goes there.".to_owned(),
+        HubState::Ready | HubState::Degraded => return None,
+    };
+    let tone = if h.state == HubState::Unreachable { Tone::Bad } else { Tone::Plain };
+    Some(view! { <Note tone>{text}</Note> }.into_any())
+}
+
+fn credential_note(visit: &Visit, h: &Hub) -> Option<AnyView> {
+    let end = h.credential_expires_at.filter(|end| *end - visit.now < SOON)?;
+    let (words, tone) = if end <= visit.now {
+        (format!("The kubeconfig's credentials ended on {}.", end.date()), Tone::Bad)
+    } else {
+        (format!("The kubeconfig's credentials end on {}, in {}.", end.date(), span(end - visit.now)), Tone::Warn)
+    };
+    let text = format!("{words} Give it a newer kubeconfig.");
+    let new = visit
+        .may(Action::HubCredential)
+        .then(|| view! { <a class="btn small" href=href(&h.id, "/kubeconfig")>"New kubeconfig"</a> })
+        .into_any();
+    Some(view! { <Note tone acts=new>{text}</Note> }.into_any())
+}
+
+fn check_section(visit: &Visit, h: &Hub) -> impl IntoView + use<> {
+    let good = h.checks.iter().filter(|c| c.state == CheckState::Ok).count();
+    let asked = h.checks.iter().filter(|c| c.state != CheckState::Skipped).count();
+    let sub = if h.checks.is_empty() { String::new() } else { format!("{good} of {asked} pass") };
+    let (at, now) = (h.checked_at, visit.now);
+    let list = if h.checks.is_empty() {
+        view! { <p>"Not checked yet. That is done within a minute of registering it."</p> }.into_any()
+    } else {
+        check_list(&h.checks)
+    };
+    let when = at.map(|at| {
+        view! {
+            <p class="hint">
+                "Checked "
+                <Time at now />
+                "; every minute."
+            </p>
+        }
+    });
+    view! { <Section title="Checks" sub>{list} {when}</Section> }
+}
+
+/// Each thing that was looked at. What somebody should act on stands open, what passes is folded away.
+pub(super) fn check_list(checks: &[HubCheck]) -> AnyView {
+    let lines = |states: &[CheckState]| -> Vec<_> {
+        let some = states.iter().flat_map(|s| checks.iter().filter(move |c| c.state == *s));
+        some.map(check_line).collect()
+    };
+    let (open, passed) = (lines(&[CheckState::Failed, CheckState::Warning]), lines(&[CheckState::Ok]));
+    let skipped = lines(&[CheckState::Skipped]);
+    let open = (!open.is_empty()).then(|| view! { <Todos>{open}</Todos> });
+    view! { {open} {fold(passed, "passed")} {fold(skipped, "not asked")} }.into_any()
+}
+
+fn fold(lines: Vec<impl IntoView + 'static>, which: &str) -> Option<impl IntoView> {
+    let title = format!("{} {which}", plural(lines.len() as u64, "check", "checks"));
+    (!lines.is_empty()).then(|| {
+        let lines = view! { <Todos>{lines}</Todos> };
+        view! { <Fold title>{lines}</Fold> }
+    })
+}
+
+fn check_line(c: &HubCheck) -> impl IntoView + use<> {
+    let (shape, tone, word) = match c.state {
+        CheckState::Ok => (Shape::Done, Tone::Ok, "passes"),
+        CheckState::Warning => (Shape::Triangle, Tone::Warn, "needs a look"),
+        CheckState::Failed => (Shape::Diamond, Tone::Bad, "failed"),
+        CheckState::Skipped => (Shape::Next, Tone::Plain, "not asked"),
+    };
+    let mark = view! { <Shape name=shape tone /> }.into_any();
+    let title = view! { {c.title.clone()} " " <small>{word}</small> }.into_any();
+    let text = if c.what_to_do.is_empty() { c.detail.clone() } else { format!("{} To do: {}", c.detail, c.what_to_do) };
+    view! { <Todo mark title text /> }
+}
+
+fn room_section(h: &Hub) -> impl IntoView + use<> {
+    let known = h.cpus_capacity.is_some() && h.memory_capacity_mb.is_some();
+    let room = if known {
+        let cpus = view! { <Meter label="CPU" used=whole(h.cpus_used) limit=cpu_room(h).map(whole) unit="vCPU" /> };
+        let memory = view! {
+            <Meter label="Memory" used=whole(h.memory_used_mb) limit=h.memory_capacity_mb.map(whole) unit="GB" per=1024 />
+        };
+        view! { <div class="meters">{cpus} {memory}</div> }.into_any()
+    } else {
+        view! { <p>"Not known yet: the hub has not said what its nodes have."</p> }.into_any()
+    };
+    view! { <Section title="Room" sub="what VMs ask for, of what its nodes can give">{room}</Section> }
+}
+
+fn fault_section(visit: &Visit, h: &Hub, faults: &[Fault]) -> impl IntoView + use<> {
+    let may = visit.may(Action::HubFault);
+    let action = href(&h.id, "/faults");
+    let lines: Vec<_> = faults
+        .iter()
+        .map(|f| {
+            let (shape, tone) = if f.on { (Shape::Disc, Tone::Bad) } else { (Shape::Ring, Tone::Plain) };
+            let mark = view! { <Shape name=shape tone /> }.into_any();
+            let title = format!("{}: {}", f.about, if f.on { "on" } else { "off" }).into_any();
+            let label = if f.on { "Switch off" } else { "Switch on" };
+            let fields = vec![("fault", f.name.clone()), ("on", (!f.on).to_string())];
+            let acts = may.then(|| {
+                view! { <PostButton label=format!("{label} {}", f.name) action=action.clone() class="btn small" fields /> }
+                    .into_any()
+            });
+            view! { <Todo mark title text=f.name.clone() acts /> }
+        })
+        .collect();
+    let lines = view! { <div id="faults"><Todos>{lines}</Todos></div> };
+    view! { <Section title="Faults" sub="this hub is simulated, and can be told to misbehave">{lines}</Section> }
+}
+
+fn margin(visit: &Visit, h: &Hub) -> AnyView {
+    let capabilities: Vec<&str> = h.capabilities.iter().map(|c| c.key()).collect();
+    let (what, open_for) = (h.hub_type.label(), capabilities.join(", "));
+    let offers = word(&h.offers.join(", "));
+    let (region, namespace, server) = (word(&place(h)), h.namespace.clone(), h.server.clone());
+    let (kubernetes, kubevirt) = (word(&h.kubernetes_version), word(&h.kubevirt_version));
+    let (vms, vdcs, now) = (h.vms, h.vdcs, visit.now);
+    let seen = match h.seen_at {
+        Some(at) => view! { <Time at now /> }.into_any(),
+        None => "never".into_any(),
+    };
+    let ends = h.credential_expires_at.map_or_else(|| "names no end".to_owned(), |end| format!("until {}", end.date()));
+    let facts = view! {
+        <Fact name="For">{what}</Fact>
+        <Fact name="Open for">{open_for}</Fact>
+        <Fact name="Has">{offers}</Fact>
+        <Fact name="VMs">{vms}</Fact>
+        <Fact name="VDCs">{vdcs}</Fact>
+        <Fact name="Region">{region}</Fact>
+        <Fact name="Namespace"><Copy value=namespace what="namespace" /></Fact>
+        <Fact name="Address"><Copy value=server what="address" /></Fact>
+        <Fact name="Kubernetes">{kubernetes}</Fact>
+        <Fact name="KubeVirt">{kubevirt}</Fact>
+        <Fact name="Seen">{seen}</Fact>
+        <Fact name="kubeconfig">"stored, never shown; " {ends}</Fact>
+        {about_facts(visit, (h.created_at, h.updated_at, &h.updated_by), h.uid.to_string())}
+    };
+    view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()
+}

@@ -1,0 +1,95 @@
+//! A look at a hub before anything is saved. What was pasted into a form stays with its writer meanwhile: sealed.
+use crate::{
+    Domain, Gate,
+    hub::{Trust, read_kubeconfig, sealed_as, set_credential},
+};
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use hub::{Client, check, client::Options};
+use model::{
+    Action, Actor, Error, HubId, Kind, Result,
+    decide::{Resource, authorize},
+    hub::{CheckState, Hub, HubCheck},
+};
+use time::Duration;
+
+/// What a hub said when it was tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub checks: Vec<HubCheck>,
+    /// What requests could be sent to it.
+    pub capabilities: Vec<String>,
+    pub answers: bool,
+}
+
+impl Found {
+    /// The first thing that is wrong with it.
+    pub fn failed(&self) -> Option<&HubCheck> {
+        self.checks.iter().find(|c| c.state == CheckState::Failed)
+    }
+}
+
+/// Tries a kubeconfig and saves nothing. `action`: what it is wanted for.
+pub async fn probe(d: &Domain, actor: &Actor, action: Action, kubeconfig: &str, trust: Trust) -> Result<Found> {
+    d.attempt(actor, action, async {
+        authorize(actor, action, Resource::Installation)?;
+        let credential = read_kubeconfig(d, kubeconfig, trust).await?;
+        let gate = if trust == Trust::Operator { Gate::open() } else { d.gate.clone() };
+        let unusable = |e: hub::Error| Error::field("kubeconfig", format!("{} {}", e.message(), e.next_step()));
+        let client = Client::new(&credential, &gate, d.clock.clone(), Options::default()).map_err(unusable)?;
+        let found = check::check(&client, &credential, d.now()).await;
+        Ok(Found {
+            checks: found.checks.iter().map(Into::into).collect(),
+            capabilities: found.capabilities,
+            answers: found.kubernetes.is_some(),
+        })
+    })
+    .await
+}
+
+/// Another kubeconfig for a hub, which is tried first. One that gets no answer is taken only if somebody says `anyway`.
+pub async fn change_credential(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str, anyway: bool) -> Result<Hub> {
+    let action = Action::HubCredential;
+    d.attempt(actor, action, d.store.hub(actor, action, id)).await?;
+    if !anyway {
+        let found = probe(d, actor, action, kubeconfig, Trust::Checked).await?;
+        if let Some(c) = found.failed().filter(|_| !found.answers) {
+            return Err(Error::field("kubeconfig", format!("{} {} The old one stays.", c.detail, c.what_to_do)));
+        }
+    }
+    set_credential(d, actor, id, kubeconfig, Trust::Checked).await
+}
+
+/// How long a form may lie open with a kubeconfig in it.
+const KEPT: Duration = Duration::minutes(30);
+
+fn kept_as(actor: &Actor) -> String {
+    format!("form/{}", actor.user.map(|u| u.to_string()).unwrap_or_default())
+}
+
+/// What was pasted, sealed for the one who pasted it: a form can carry it along without showing it.
+pub async fn keep(d: &Domain, actor: &Actor, kubeconfig: &str) -> Result<String> {
+    let until = (d.now() + KEPT).unix_timestamp();
+    let sealed = d.vault()?.seal(&kept_as(actor), format!("{until}\n{kubeconfig}").as_bytes()).await?;
+    Ok(URL_SAFE_NO_PAD.encode(sealed))
+}
+
+/// None: it is another's, too old, or nothing of ours.
+pub async fn kept(d: &Domain, actor: &Actor, token: &str) -> Option<String> {
+    let sealed = URL_SAFE_NO_PAD.decode(token).ok()?;
+    let plain = d.vault().ok()?.open(&kept_as(actor), &sealed).await.ok()?;
+    let plain = String::from_utf8(plain).ok()?;
+    let (until, kubeconfig) = plain.split_once('\n')?;
+    (until.parse::<i64>().ok()? > d.now().unix_timestamp()).then(|| kubeconfig.to_owned())
+}
+
+/// Tries a hub that is registered, with the kubeconfig it has.
+pub async fn registered(d: &Domain, actor: &Actor, id: &HubId) -> Result<Found> {
+    let action = Action::HubView;
+    d.store.hub(actor, action, id).await?;
+    let stored = d.store.credential_of_hub(id).await?.ok_or(Error::NotFound(Kind::Hub))?;
+    let plain = d.vault()?.open(&sealed_as(id), &stored.sealed).await?;
+    let kubeconfig =
+        String::from_utf8(plain).map_err(|_| Error::Internal(format!("the kubeconfig of {id} is no text")))?;
+    let trust = if stored.trusted { Trust::Operator } else { Trust::Checked };
+    probe(d, actor, action, &kubeconfig, trust).await
+}

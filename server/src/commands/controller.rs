@@ -1,0 +1,138 @@
+//! `ssvirt start controller`: the reconcilers alone, beside servers that run elsewhere on the same database.
+
+use super::hub::{of_file, read};
+use crate::{
+    database,
+    settings::{Need, Resolved, SettingFlags, Settings, Sources},
+    shutdown::Shutdown,
+};
+use anyhow::Context;
+use clap::Subcommand;
+use domain::{Domain, hub};
+use model::hub::{HubSpec, HubType};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Start a part of SSVirt by itself
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Controller(Controller),
+}
+
+/// Bring hubs to what was asked for, without serving anything
+#[derive(Debug, clap::Args)]
+struct Controller {
+    #[command(flatten)]
+    hub: VmaasHub,
+    /// Taken and not used: the controller works on the database
+    #[arg(long, value_name = "ADDRESS")]
+    grpc_server_address: Option<String>,
+    /// Taken and not used: the controller works on the database
+    #[arg(long, alias = "token-file", value_name = "FILE")]
+    grpc_token_file: Option<PathBuf>,
+    /// Taken and not used: the controller works on the database
+    #[arg(long, alias = "ca-file", value_name = "FILE")]
+    grpc_ca_file: Option<PathBuf>,
+    /// Taken and not used; the certificates of hubs are always checked
+    #[arg(long)]
+    grpc_server_insecure: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+/// A hub for VMs that is registered at the start, or given its new kubeconfig
+#[derive(Debug, clap::Args)]
+pub(super) struct VmaasHub {
+    /// Register the hub of this kubeconfig at the start; without it none is registered
+    #[arg(long, value_name = "FILE", default_value = "")]
+    vmaas_hub_kubeconfig: String,
+    /// Where SSVirt keeps its own objects on that hub
+    #[arg(long, value_name = "NAME", default_value = "vmaas-system")]
+    vmaas_hub_namespace: String,
+    /// What that hub is called
+    #[arg(long, value_name = "ID", default_value = "vmaas-primary")]
+    vmaas_hub_id: String,
+}
+
+impl VmaasHub {
+    /// The file is read before anything is started; an empty name means none.
+    pub(super) fn read(&self) -> anyhow::Result<Option<String>> {
+        let file = Path::new(&self.vmaas_hub_kubeconfig);
+        if self.vmaas_hub_kubeconfig.is_empty() {
+            return Ok(None);
+        }
+        let text = read(file)?;
+        ::hub::kubeconfig::parse(&text).map_err(|e| anyhow::anyhow!("{}: {e}", file.display()))?;
+        Ok(Some(text))
+    }
+
+    pub(super) async fn register(&self, domain: &Domain, kubeconfig: Option<&str>) -> anyhow::Result<()> {
+        let Some(kubeconfig) = kubeconfig else { return Ok(()) };
+        let operator = domain::bootstrap::operator(domain).await.map_err(database::explained)?;
+        let spec = HubSpec {
+            id: self.vmaas_hub_id.clone(),
+            namespace: self.vmaas_hub_namespace.clone(),
+            hub_type: HubType::Vmaas,
+            ..HubSpec::default()
+        };
+        let made = hub::register_or_update(domain, &operator, spec, kubeconfig).await;
+        made.map_err(|e| of_file(Path::new(&self.vmaas_hub_kubeconfig), e))
+            .context("the hub could not be registered")?;
+        Ok(())
+    }
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let Command::Controller(args) = args.command;
+    let kubeconfig = args.hub.read()?;
+    let resolved = Resolved::read(&Sources::of_this_process(args.settings));
+    let settings = Settings::build(&resolved, Need::Database)?;
+    crate::telemetry::start(&settings.log);
+    for warning in &resolved.warnings {
+        tracing::warn!("{warning}");
+    }
+    for (flag, given) in [
+        ("--grpc-server-address", args.grpc_server_address.is_some()),
+        ("--grpc-token-file", args.grpc_token_file.is_some()),
+        ("--grpc-ca-file", args.grpc_ca_file.is_some()),
+        ("--grpc-server-insecure", args.grpc_server_insecure),
+    ] {
+        if given {
+            tracing::info!(flag, "not used: the controller works on the database");
+        }
+    }
+    let shutdown = Shutdown::default();
+    shutdown.listen_for_signals(false)?;
+    let domain = database::open(&settings)?;
+    let vault = domain.vault.clone().context("auth.secret is not set; kubeconfigs are sealed with it")?;
+    tokio::select! {
+        () = shutdown.begun() => return Ok(ExitCode::SUCCESS),
+        migrated = database::migrate(&domain.store) => migrated?,
+    }
+    args.hub.register(&domain, kubeconfig.as_deref()).await?;
+    let follower = tokio::spawn({
+        let store = domain.store.clone();
+        async move { store.follow_changes().await }
+    });
+    let controller = work::Controller::start(work::Config {
+        store: domain.store.clone(),
+        vault,
+        gate: domain.gate.clone(),
+        clock: domain.clock.clone(),
+    });
+    tracing::info!("the controller runs");
+    shutdown.begun().await;
+    controller.stop().await;
+    follower.abort();
+    domain.store.close().await;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}

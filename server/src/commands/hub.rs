@@ -1,0 +1,328 @@
+//! `ssvirt hub`: hubs from the command line. An address that the operator names needs no leave of `hubs.allow`.
+
+use crate::{
+    database,
+    settings::{Need, Resolved, SettingFlags, Settings, Sources},
+};
+use anyhow::{Context, bail};
+use clap::Subcommand;
+use domain::{
+    Domain,
+    hub::{self, Trust},
+    probe::{self, Found},
+    vdc,
+};
+use model::{
+    Action, Actor, HubId,
+    hub::{Capability, CheckState, Hub, HubSpec, HubType},
+    list::{ListQuery, VDCS},
+};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+/// Register, check and change hubs, the clusters that VMs run on
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List all hubs
+    List(Only),
+    /// Try a hub by a kubeconfig or by its id, and say what is wrong with it
+    Check(Check),
+    /// Register a hub
+    Register(Register),
+    /// Change a hub; what is not given stays
+    Set(Set),
+    /// Place nothing new on a hub; what runs goes on
+    Cordon(One),
+    /// Open a cordoned hub for new VMs
+    Uncordon(One),
+    /// Forget a hub that has no VMs; on the hub itself nothing is touched
+    Delete(One),
+    /// Say which hub a VM of this size would go to, and why not the others
+    Explain(Explain),
+}
+
+#[derive(Debug, clap::Args)]
+struct Only {
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+#[derive(Debug, clap::Args)]
+struct One {
+    id: String,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+#[derive(Debug, clap::Args)]
+struct Check {
+    #[arg(required_unless_present = "kubeconfig", conflicts_with = "kubeconfig")]
+    id: Option<String>,
+    /// A kubeconfig that is not registered yet
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+#[derive(Debug, clap::Args)]
+struct Register {
+    id: String,
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: PathBuf,
+    /// Where SSVirt keeps its own objects on the hub
+    #[arg(long, default_value = "vmaas-system")]
+    namespace: String,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+#[derive(Debug, clap::Args)]
+struct Set {
+    id: String,
+    /// Replaces the kubeconfig
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    #[arg(long)]
+    namespace: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+#[derive(Debug, clap::Args)]
+struct Given {
+    /// What it is for: vmaas, cluster or hybrid
+    #[arg(long = "type", value_name = "TYPE", value_parser = hub_type)]
+    hub_type: Option<HubType>,
+    /// What it is open for: virtualmachines, clusters; may be given several times. Without it: what its type says
+    #[arg(long = "capability", value_name = "CAPABILITY", value_parser = capability)]
+    capabilities: Vec<Capability>,
+    #[arg(long)]
+    region: Option<String>,
+    #[arg(long)]
+    zone: Option<String>,
+    #[arg(long)]
+    description: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Explain {
+    #[arg(long, value_name = "ORG/VDC")]
+    vdc: String,
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    cpus: i64,
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    memory_gb: i64,
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+fn hub_type(word: &str) -> Result<HubType, String> {
+    HubType::parse(word).ok_or_else(|| "vmaas, cluster or hybrid".into())
+}
+
+fn capability(word: &str) -> Result<Capability, String> {
+    Capability::parse(word).ok_or_else(|| "virtualmachines or clusters".into())
+}
+
+pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::List(a) => list(a).await,
+        Command::Check(a) => check(a).await,
+        Command::Register(a) => register(a).await,
+        Command::Set(a) => set(a).await,
+        Command::Cordon(a) => cordon(a, true).await,
+        Command::Uncordon(a) => cordon(a, false).await,
+        Command::Delete(a) => delete(a).await,
+        Command::Explain(a) => explain(a).await,
+    }
+}
+
+async fn list(args: Only) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let hubs = hub::list(&domain, &operator).await.map_err(database::explained)?;
+    println!("{:20} {:14} {:10} {:>6}  {:10} {:14} SERVER", "ID", "STATE", "TYPE", "VMS", "KUBEVIRT", "REGION");
+    for h in hubs {
+        let state = if h.cordoned { format!("{}, cordoned", h.state.key()) } else { h.state.key().to_owned() };
+        let (id, kind) = (&h.id.0, h.hub_type.key());
+        println!("{id:20} {state:14} {kind:10} {:>6}  {:10} {:14} {}", h.vms, h.kubevirt_version, h.region, h.server);
+        if !h.last_error.is_empty() {
+            println!("{:20} {} {}", "", h.last_error, h.next_step);
+        }
+    }
+    domain.store.close().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn check(args: Check) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let found = match (args.kubeconfig, args.id) {
+        (Some(file), _) => {
+            let text = read(&file)?;
+            let tried = probe::probe(&domain, &operator, Action::HubView, &text, Trust::Operator).await;
+            tried.map_err(|e| of_file(&file, e))?
+        }
+        (None, id) => {
+            let id = HubId(id.unwrap_or_default());
+            probe::registered(&domain, &operator, &id).await.map_err(|e| of_hub(&id, e))?
+        }
+    };
+    domain.store.close().await;
+    Ok(print(&found))
+}
+
+/// The check list; what failed makes the exit code 1.
+fn print(found: &Found) -> ExitCode {
+    for c in &found.checks {
+        let mark = match c.state {
+            CheckState::Ok => "✅",
+            CheckState::Warning => "⚠️ ",
+            CheckState::Failed => "❌",
+            CheckState::Skipped => "– ",
+        };
+        println!("{mark} {:28} {}", c.title, c.detail);
+        if !c.what_to_do.is_empty() {
+            println!("   {:28} To do: {}", "", c.what_to_do);
+        }
+    }
+    if found.failed().is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+async fn register(args: Register) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let text = read(&args.kubeconfig)?;
+    let spec = HubSpec { id: args.id, namespace: args.namespace, hub_type: HubType::Vmaas, ..HubSpec::default() };
+    let spec = args.given.over(spec);
+    let made = hub::register(&domain, &operator, spec, &text, Trust::Operator).await;
+    let made = made.map_err(|e| of_file(&args.kubeconfig, e))?;
+    domain.store.close().await;
+    println!("Registered {} at {}.", made.id, made.server);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn set(args: Set) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let id = HubId(args.id);
+    let known = hub::get(&domain, &operator, &id).await.map_err(|e| of_hub(&id, e))?;
+    let mut spec = args.given.over(HubSpec::from(&known));
+    if let Some(namespace) = args.namespace {
+        spec.namespace = namespace;
+    }
+    if spec != HubSpec::from(&known) {
+        hub::edit(&domain, &operator, &id, known.version, spec).await.map_err(|e| of_hub(&id, e))?;
+    }
+    if let Some(file) = args.kubeconfig {
+        let changed = hub::set_credential(&domain, &operator, &id, &read(&file)?, Trust::Operator).await;
+        changed.map_err(|e| of_file(&file, e))?;
+    }
+    domain.store.close().await;
+    println!("{id} is set.");
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Given {
+    /// What is not given stays as it is.
+    fn over(self, spec: HubSpec) -> HubSpec {
+        let retyped = self.hub_type.is_some_and(|t| t != spec.hub_type);
+        HubSpec {
+            hub_type: self.hub_type.unwrap_or(spec.hub_type),
+            // another type means its capabilities, unless they are named
+            capabilities: if retyped || !self.capabilities.is_empty() { self.capabilities } else { spec.capabilities },
+            region: self.region.unwrap_or(spec.region),
+            zone: self.zone.unwrap_or(spec.zone),
+            description: self.description.unwrap_or(spec.description),
+            ..spec
+        }
+    }
+}
+
+async fn cordon(args: One, cordoned: bool) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let id = HubId(args.id);
+    let h: Hub = hub::set_cordoned(&domain, &operator, &id, cordoned).await.map_err(|e| of_hub(&id, e))?;
+    domain.store.close().await;
+    println!("{} is {}.", h.id, if cordoned { "cordoned: nothing new goes there" } else { "open for new VMs" });
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn delete(args: One) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let id = HubId(args.id);
+    hub::delete(&domain, &operator, &id).await.map_err(|e| of_hub(&id, e))?;
+    domain.store.close().await;
+    println!("{id} is deleted here. On the hub itself nothing was touched.");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn explain(args: Explain) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let Some((org, name)) = args.vdc.split_once('/') else { bail!("--vdc must be ORG/VDC, as acme/production") };
+    let missing = || format!("there is no VDC {}", args.vdc);
+    let org = domain.store.org_by_name(&operator, Action::OrgView, org).await.map_err(database::explained);
+    let org = org.with_context(missing)?.id;
+    let query = ListQuery::read(&VDCS, [("q", name)]).map_err(database::explained)?;
+    let page = vdc::list(&domain, &operator, Some(org), &query).await.map_err(database::explained)?;
+    let Some(found) = page.items.iter().find(|v| v.name.eq_ignore_ascii_case(name)) else { bail!(missing()) };
+    let memory_mb = args.memory_gb.saturating_mul(1024);
+    let placement = hub::explain(&domain, &operator, org, found.id, args.cpus, memory_mb).await;
+    let placement = placement.map_err(database::explained)?;
+    domain.store.close().await;
+    match &placement.hub {
+        Some(hub) => println!("{hub}: {}", placement.because),
+        None => println!("No hub: {}", placement.because),
+    }
+    for refused in &placement.refused {
+        println!("not {}: {}", refused.hub, refused.why);
+    }
+    Ok(if placement.hub.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub(super) fn read(file: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(file).with_context(|| format!("the kubeconfig {} can't be read", file.display()))
+}
+
+/// Names the file when its content is what is wrong.
+pub(super) fn of_file(file: &Path, error: model::Error) -> anyhow::Error {
+    match error.fields().first() {
+        Some(e) if e.field == "kubeconfig" => anyhow::anyhow!("{}: {}", file.display(), e.message),
+        _ => with_fields(error),
+    }
+}
+
+fn of_hub(id: &HubId, error: model::Error) -> anyhow::Error {
+    match error {
+        model::Error::NotFound(_) => anyhow::anyhow!("there is no hub {id}"),
+        error => with_fields(error),
+    }
+}
+
+/// What is wrong with each field, one a line.
+fn with_fields(error: model::Error) -> anyhow::Error {
+    if error.fields().is_empty() {
+        return database::explained(error);
+    }
+    let lines: Vec<String> = error.fields().iter().map(|e| format!("{}: {}", e.field, e.message)).collect();
+    anyhow::anyhow!(lines.join("\n"))
+}
+
+async fn open(flags: SettingFlags) -> anyhow::Result<(Domain, Actor)> {
+    let settings = Settings::build(&Resolved::read(&Sources::of_this_process(flags)), Need::Database)?;
+    let domain = database::open(&settings)?;
+    if domain.store.migrations_pending().await.map_err(database::explained)? > 0 {
+        bail!("the database is not up to date; run ssvirt migrate first");
+    }
+    let operator = domain::bootstrap::operator(&domain).await.map_err(database::explained)?;
+    Ok((domain, operator))
+}

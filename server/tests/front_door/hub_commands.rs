@@ -1,0 +1,156 @@
+//! `ssvirt hub` and `ssvirt start controller`, as an operator types them.
+use crate::{
+    cli::ssvirt,
+    harness::{CANARY, TestApp, kubeconfig},
+};
+use std::{
+    path::PathBuf,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+const SECRET: &str = "q83Vn0Jr1Lx7Zt5Hc2Wb9Ky4Md6Pf8Ga";
+
+struct File(PathBuf);
+
+impl File {
+    fn new(text: &str) -> File {
+        let path = std::env::temp_dir().join(format!("ssvirt-hub-{}.kubeconfig", uuid::Uuid::now_v7()));
+        std::fs::write(&path, text).unwrap();
+        File(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Code, what it said, what it complained about.
+async fn run(app: &TestApp, args: &[&str]) -> (i32, String, String) {
+    let env = [("DATABASE_URL", app.db.url.as_str()), ("SSVIRT_SECRET", SECRET)];
+    let mut command = ssvirt(args, &env);
+    let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let (said, wrong) = (text(done.stdout), text(done.stderr));
+    assert!(!said.contains(CANARY) && !wrong.contains(CANARY), "{said}{wrong}");
+    (done.status.code().unwrap(), said, wrong)
+}
+
+#[tokio::test]
+async fn a_hub_is_registered_listed_changed_cordoned_and_deleted() {
+    let app = TestApp::start().await;
+    let file = File::new(kubeconfig().await);
+    let (code, said, wrong) =
+        run(&app, &["hub", "register", "one", "--kubeconfig", file.path(), "--region", "eu"]).await;
+    assert_eq!((code, wrong.as_str()), (0, ""));
+    assert!(said.contains("Registered one at https://127.0.0.1:"), "{said}");
+    let (code, _, wrong) = run(&app, &["hub", "register", "one", "--kubeconfig", file.path()]).await;
+    assert!(code == 1 && wrong.contains("Another hub has that id"), "{wrong}");
+    let (_, said, _) = run(&app, &["hub", "set", "one", "--type", "hybrid", "--zone", "a"]).await;
+    assert!(said.contains("one is set."), "{said}");
+    let set = app
+        .db
+        .text("select concat_ws(' ', hub_type, region, zone, array_to_string(capabilities, ',')) from hubs")
+        .await;
+    assert_eq!(set, "hybrid eu a virtualmachines,clusters");
+    assert_eq!(run(&app, &["hub", "cordon", "one"]).await.0, 0);
+    let (_, said, _) = run(&app, &["hub", "list"]).await;
+    assert!(said.contains("one") && said.contains("unknown, cordoned"), "{said}");
+    let (code, _, wrong) = run(&app, &["hub", "cordon", "one"]).await;
+    assert!(code == 1 && wrong.contains("cordoned already"), "{wrong}");
+    assert_eq!(run(&app, &["hub", "uncordon", "one"]).await.0, 0);
+    let (code, said, _) = run(&app, &["hub", "check", "one"]).await;
+    assert!(code == 1 && said.contains("❌") && said.contains("To do:"), "{said}");
+    assert_eq!(run(&app, &["hub", "delete", "one"]).await.0, 0);
+    let (code, _, wrong) = run(&app, &["hub", "delete", "one"]).await;
+    assert!(code == 1 && wrong.contains("there is no hub one"), "{wrong}");
+}
+
+#[tokio::test]
+async fn a_hub_is_checked_by_its_kubeconfig_and_a_refused_file_is_named_with_its_field() {
+    let app = TestApp::start().await;
+    let hub = hubsim::Hub::start(hubsim::Options::default()).await.unwrap();
+    hubsim::actors::furnish(hub.inside(), hub.flavour()).await.unwrap();
+    let file = File::new(&hub.kubeconfig());
+    let (_, said, wrong) = run(&app, &["hub", "check", "--kubeconfig", file.path()]).await;
+    assert!(said.contains("✅ Connection") && said.contains("✅ Kubernetes version"), "{said}{wrong}");
+    assert_eq!(app.db.count("hubs").await, 0);
+    let bad = File::new(&hub.kubeconfig().replace("token:", "tokenFile:"));
+    for args in [
+        &["hub", "check", "--kubeconfig", bad.path()][..],
+        &["hub", "register", "one", "--kubeconfig", bad.path()],
+        &["start", "controller", "--vmaas-hub-kubeconfig", bad.path()],
+    ] {
+        let (code, _, wrong) = run(&app, args).await;
+        assert!(code == 1 && wrong.contains(bad.path()) && wrong.contains("tokenFile"), "{args:?}: {wrong}");
+    }
+    let (code, _, wrong) = run(&app, &["hub", "check", "--kubeconfig", "/nowhere/at/all"]).await;
+    assert!(code == 1 && wrong.contains("/nowhere/at/all can't be read"), "{wrong}");
+}
+
+#[tokio::test]
+async fn where_a_vm_would_go_is_explained() {
+    let app = TestApp::start().await;
+    app.org("acme").vdc("prod").make().await;
+    let explain = ["hub", "explain", "--vdc", "acme/prod", "--cpus", "2", "--memory-gb", "4"];
+    let (code, said, _) = run(&app, &explain).await;
+    assert!(code == 1 && said.contains("No hub with virtualmachine capability found"), "{said}");
+    let file = File::new(kubeconfig().await);
+    for id in ["one", "two"] {
+        assert_eq!(run(&app, &["hub", "register", id, "--kubeconfig", file.path()]).await.0, 0);
+    }
+    app.db.execute("update hubs set state = 'ready', cordoned = id = 'two'").await;
+    let (code, said, _) = run(&app, &explain).await;
+    assert_eq!((code, said.lines().count()), (0, 2), "{said}");
+    assert!(said.contains("one: It is the only one that fits.") && said.contains("not two: It is cordoned"), "{said}");
+    let (code, _, wrong) = run(&app, &["hub", "explain", "--vdc", "acme/none"]).await;
+    assert!(code == 1 && wrong.contains("there is no VDC acme/none"), "{wrong}");
+}
+
+#[tokio::test]
+async fn the_controller_alone_registers_its_hub_and_looks_at_it_until_a_signal() {
+    let app = TestApp::start().await;
+    let hub = hubsim::Hub::start(hubsim::Options::default()).await.unwrap();
+    hubsim::actors::furnish(hub.inside(), hub.flavour()).await.unwrap();
+    let file = File::new(&hub.kubeconfig());
+    let args = [
+        "start",
+        "controller",
+        "--log-level",
+        "info",
+        "--grpc-server-address",
+        "fulfillment-api:8000",
+        "--grpc-token-file",
+        "/nowhere/token",
+        "--grpc-ca-file",
+        "/nowhere/ca",
+        "--grpc-server-insecure",
+        "--vmaas-hub-kubeconfig",
+        file.path(),
+        "--vmaas-hub-namespace",
+        "vmaas-system",
+        "--vmaas-hub-id",
+        "vmaas-primary",
+    ];
+    let env = [("DATABASE_URL", app.db.url.as_str()), ("SSVIRT_SECRET", SECRET)];
+    let mut child = ssvirt(&args, &env).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    let seen = "hubs where id = 'vmaas-primary' and hub_type = 'vmaas' and seen_at is not null";
+    while app.db.count(seen).await == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the hub was not looked at");
+        assert!(child.try_wait().unwrap().is_none(), "the controller ended");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let done = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.success() && said.contains("stopped"), "{said}");
+    assert!(said.contains("Registered VMaaS hub"), "{said}");
+}
