@@ -9,7 +9,7 @@ use domain::{hub, simulator};
 use leptos::prelude::*;
 use model::{
     Action, HubId, Result, can,
-    hub::{Hub, HubState},
+    hub::{CheckState, Hub, HubState},
     placement::CPUS_PER_CPU,
     quota::Measure,
 };
@@ -67,6 +67,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
         Head::hidden("Actions"),
     ];
     let rows = hubs.iter().map(|h| row(&visit, h)).collect_view();
+    let silent: Vec<_> = hubs.iter().filter_map(trouble).collect();
     let body = if hubs.is_empty() {
         let acts = register().into_any();
         view! {
@@ -79,6 +80,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else {
         view! {
             <PageHead title=ON sub acts=register().into_any() />
+            {silent}
             <Table caption="Hubs" heads list=true>{rows}</Table>
         }
         .into_any()
@@ -103,6 +105,16 @@ fn row(visit: &Visit, h: &Hub) -> impl IntoView + use<> {
         <RowActs>{menu}</RowActs>
     };
     view! { <Row id=format!("hub-{}", h.id)>{cells}</Row> }
+}
+
+/// One silent hub is one notice: why, and what to do.
+fn trouble(h: &Hub) -> Option<impl IntoView + use<>> {
+    let text = format!(": {} {}", h.last_error, h.next_step);
+    (h.state == HubState::Unreachable).then(|| {
+        let (id, to) = (h.id.0.clone(), href(&h.id, ""));
+        let text = view! { <a href=to>{id}</a> {text} };
+        view! { <Note tone=Tone::Bad>{text}</Note> }
+    })
 }
 
 /// Something that may not be known.
@@ -148,24 +160,15 @@ pub(super) fn state(visit: &Visit, h: &Hub) -> AnyView {
         HubState::Unreachable => (Shape::Stale, Tone::Bad, true),
         HubState::Unknown => (Shape::Next, Tone::Plain, false),
     };
-    let failed = h.checks.iter().find(|c| c.state == model::hub::CheckState::Failed);
+    let failed = h.checks.iter().find(|c| c.state == CheckState::Failed).map(|c| c.title.clone());
+    let since = h.seen_at.map(|at| format!("as of {} ago", span(visit.now - at)));
     let more = match h.state {
-        HubState::Unreachable => h.last_error.clone(),
-        HubState::Degraded => failed.map(|c| c.title.clone()).unwrap_or_default(),
+        HubState::Unreachable => [failed, since].into_iter().flatten().collect::<Vec<_>>().join(", "),
+        HubState::Degraded => failed.unwrap_or_default(),
         HubState::Ready | HubState::Unknown => String::new(),
     };
-    let now = visit.now;
-    let since = h.seen_at.filter(|_| h.state == HubState::Unreachable).map(|at| {
-        view! {
-            <small>
-                "as of "
-                <Time at now />
-            </small>
-        }
-    });
-    let cordoned =
-        h.cordoned.then(|| view! { <Badge shape=Shape::Barred word="Cordoned" more="nothing new goes there" /> });
-    view! { <Badge shape tone word=h.state.label() more plate /> {since} {cordoned} }.into_any()
+    let cordoned = h.cordoned.then(|| view! { <Badge shape=Shape::Barred word="Cordoned" /> });
+    view! { <Badge shape tone word=h.state.label() more plate /> " " {cordoned} }.into_any()
 }
 
 /// What can be done to it, by its state and the visitor's rights.

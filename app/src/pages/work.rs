@@ -30,6 +30,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
         let heads = vec![
             Head::new("What"),
             Head::new("State"),
+            Head::new("Why"),
             Head::new("Organization"),
             Head::new("Hub"),
             Head::new("Tries").number(),
@@ -99,7 +100,8 @@ fn row(visit: &Visit, item: &WorkItem) -> impl IntoView + use<> {
     });
     let cells = view! {
         <NameCell name href=to why=kind />
-        <StateCell><Badge shape tone word more=why plate /></StateCell>
+        <StateCell><Badge shape tone word plate /></StateCell>
+        <Cell label="Why" wraps=true>{why}</Cell>
         <Cell label="Organization">{org}</Cell>
         <Cell label="Hub">{hub}</Cell>
         <Cell label="Tries" number=true>{tries}</Cell>

@@ -178,7 +178,7 @@ async fn a_hub_is_cordoned_opened_again_and_deleted_when_nothing_is_on_it() {
     let provider = app.provider().await;
     let done = provider.post("/provider/hubs/one/cordon", &[]).await;
     provider.follow(done).await.says("Hub one is cordoned").says("Cordoned");
-    provider.get("/provider/hubs").await.says("nothing new goes there");
+    provider.get("/provider/hubs").await.says("Cordoned");
     provider.post("/provider/hubs/one/cordon", &[]).await.must(409).says("It is cordoned already.");
     let done = provider.post("/provider/hubs/one/uncordon", &[]).await;
     provider.follow(done).await.says("open for new VMs").says_not("Cordoned");
@@ -239,7 +239,7 @@ async fn credentials_that_end_soon_and_checks_that_failed_are_shown_with_what_to
     let list = provider.get("/provider/hubs").await.says("Degraded").says("Containerized Data Importer");
     list.says("v1.6.1").says("0 of 960 vCPU");
     app.db.execute("update hubs set state = 'unreachable', last_error = 'Nobody is there.', next_step = 'Look.'").await;
-    provider.get("/provider/hubs").await.says("Unreachable Nobody is there.").says("as of");
+    provider.get("/provider/hubs").await.says("one: Nobody is there. Look.").says("Data Importer, as of");
 }
 
 #[tokio::test]
