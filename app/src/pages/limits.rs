@@ -16,6 +16,16 @@ pub(super) fn meters(used: &Amount, limits: &Limits) -> impl IntoView + use<> {
         .collect_view()
 }
 
+/// The same with what the request on this page would add.
+pub(super) fn asked_meters(used: &Amount, limits: &Limits, asked: &Amount) -> impl IntoView + use<> {
+    Measure::ALL
+        .map(|m| {
+            let (used, limit, asked) = (whole(used.get(m)), limits.get(m).map(whole), whole(asked.get(m)));
+            view! { <Meter label=m.label() used limit unit=m.unit() per=whole(m.per_unit()) asked /> }
+        })
+        .collect_view()
+}
+
 /// The bar of one measure in a table.
 pub(super) fn cell_meter(m: Measure, used: &Amount, limits: &Limits) -> impl IntoView + use<> {
     let (used, limit) = (whole(used.get(m)), limits.get(m).map(whole));

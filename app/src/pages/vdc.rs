@@ -2,6 +2,7 @@
 use super::{
     about::about_facts,
     limits::{cell_meter, meters},
+    recent_events::event_section,
     recent_tasks::task_table,
     vdc_form,
 };
@@ -281,18 +282,7 @@ fn margin(visit: &Visit, v: &Vdc, events: &[Event]) -> AnyView {
         {of_provider}
         {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
     };
-    let now = visit.now;
-    let events: Vec<_> = events
-        .iter()
-        .map(|e| {
-            let (text, at) = (format!("{} by {}", e.message, e.user_name), e.created_at);
-            view! { <li><p>{text}</p> <Time at now /></li> }
-        })
-        .collect();
-    let events = (!events.is_empty()).then(|| {
-        let events = view! { <ul class="plain">{events}</ul> };
-        view! { <Section title="Events">{events}</Section> }
-    });
+    let events = event_section(visit, events);
     view! {
         <Section title="About"><Facts>{facts}</Facts></Section>
         {events}

@@ -16,6 +16,9 @@ const SWITCH: i64 = 30;
 type Entry = (Icon, &'static str, &'static str, Option<Action>);
 
 const HOME: &[Entry] = &[(Icon::Home, "Home", "", None)];
+/// Everybody has their own; the lists show what one may see.
+const COMPUTE: &[Entry] = &[(Icon::Vapp, "vApps", "/vapps", None), (Icon::Vm, "VMs", "/vms", None)];
+const LIBRARY: &[Entry] = &[(Icon::Catalog, "Catalogs", "/catalogs", Some(Action::CatalogList))];
 const ACTIVITY: &[Entry] = &[(Icon::Tasks, "Tasks", "/tasks", None), (Icon::Events, "Events", "/events", None)];
 
 const PROVIDER: &[(&str, &[Entry])] = &[
@@ -29,6 +32,8 @@ const PROVIDER: &[(&str, &[Entry])] = &[
             (Icon::Key, "Roles", "/roles", Some(Action::RoleList)),
         ],
     ),
+    ("Compute", COMPUTE),
+    ("Library", LIBRARY),
     (
         "Infrastructure",
         &[(Icon::Hub, "Hubs", "/hubs", Some(Action::HubList)), (Icon::Work, "Work", "/work", Some(Action::WorkList))],
@@ -39,6 +44,8 @@ const PROVIDER: &[(&str, &[Entry])] = &[
 
 const TENANT: &[(&str, &[Entry])] = &[
     ("", HOME),
+    ("Compute", COMPUTE),
+    ("Library", LIBRARY),
     ("Activity", ACTIVITY),
     (
         "Organization",

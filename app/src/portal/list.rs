@@ -2,7 +2,7 @@
 use super::Visit;
 use crate::parts::{Choice, Filter, Filters, Head, Icon, Order, Pager, Query, num};
 use leptos::prelude::*;
-use model::list::{ListQuery, ListSpec, ORGANIZATION, Page, Total};
+use model::list::{ListQuery, ListSpec, Page, Total, for_provider};
 
 /// One list at its address.
 pub struct ListView {
@@ -52,7 +52,7 @@ impl ListView {
             .spec
             .filters
             .iter()
-            .filter(|f| self.of_all || **f != ORGANIZATION)
+            .filter(|f| self.of_all || !for_provider(f))
             .map(|f| Filter::new(f.key, f.label, f.options.iter().map(|(v, l)| Choice::new(*v, *l)).collect()))
             .collect();
         view! { <Filters here=self.here.clone() what find filters /> }

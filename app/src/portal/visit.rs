@@ -10,7 +10,7 @@ use leptos::prelude::{AnyView, LeptosOptions};
 use model::{
     Action, Actor, Error, Kind, OrgId, Origin, Result,
     decide::{Resource, authorize},
-    list::{ListQuery, ListSpec},
+    list::{FilterSpec, ListQuery, ListSpec, ORGANIZATION, for_provider},
 };
 use std::{str::FromStr, sync::Arc};
 use time::OffsetDateTime;
@@ -210,7 +210,13 @@ impl Visit {
     }
 
     pub fn list_query(&self, spec: &ListSpec) -> Result<ListQuery> {
-        ListQuery::read(spec, self.ask.query.iter().map(|(k, v)| (k.as_str(), v.as_str())))
+        let mut query = ListQuery::read(spec, self.ask.query.iter().map(|(k, v)| (k.as_str(), v.as_str())))?;
+        if self.org().is_some() {
+            // nobody finds out by guessing what only the provider knows; one's own organization is known
+            let secret = |f: &FilterSpec| for_provider(f) && *f != ORGANIZATION;
+            query.filters.retain(|(key, _)| !spec.filters.iter().any(|f| f.key == *key && secret(f)));
+        }
+        Ok(query)
     }
 
     /// What the fields of this page's form hold.

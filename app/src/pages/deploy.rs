@@ -1,0 +1,269 @@
+//! The form to deploy a template: a vApp with the template's VMs, in a VDC, at sizes of one's own.
+use super::{
+    catalog::ON,
+    choose_vdc::{chosen_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
+    form_error::form_error,
+    sizes::{gb, read_cpus, read_gb},
+    template::{crumbs, find, href},
+    vapp::mine,
+    vm_form::name_fields,
+};
+use crate::{
+    parts::*,
+    portal::{Done, Sheet, Values, Visit, with_problems},
+    shell::Crumb,
+};
+use domain::vapp::{self, Deploy, Guest, Size};
+use leptos::prelude::*;
+use model::{
+    Action, Problems, Result, can,
+    decide::authorize,
+    name,
+    template::{Parameter, Template, TemplateVm},
+    vm::check_size,
+};
+
+const LABELS: &[(&str, &str)] = &[
+    ("name", "Name"),
+    ("description", "Description"),
+    ("vdc", "VDC"),
+    ("cpus", "CPU"),
+    ("memory", "Memory"),
+    ("disk", "Disk"),
+    ("parameters", "Parameters"),
+    ("ssh_keys", "SSH keys"),
+    ("user_data", "cloud-init"),
+];
+
+pub(super) async fn page(visit: Visit) -> Result<Sheet> {
+    authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
+    let t = find(&visit).await?;
+    let vdcs = open_vdcs(&visit).await?;
+    let title = format!("Deploy {}", t.name);
+    let form = match can::template(&t, Action::VappCreate) {
+        Err(why) => {
+            let text = format!("Not now: {why}");
+            let back = view! { <a class="btn" href=href(&visit, &t, "")>"Back"</a> }.into_any();
+            view! { <Note tone=Tone::Warn acts=back>{text}</Note> }.into_any()
+        }
+        Ok(()) if vdcs.is_empty() => no_vdc(&visit),
+        Ok(()) => {
+            let fill = visit.fill();
+            let hint =
+                if t.vms.len() == 1 { "Of the vApp and its VM. Unique in its VDC." } else { "Unique in its VDC." };
+            let names = name_fields(&fill, "", "", hint);
+            let (vdc, on) = (vdc_field(&visit, &vdcs), fill.checked("power_on", "on", true));
+            view! {
+                <form method="post" class="form" novalidate>
+                    {form_error(&fill, LABELS)}
+                    <FormSection title="vApp">{names}</FormSection>
+                    <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
+                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t) }}
+                    <FormSection title="Start">
+                        <CheckField name="power_on" label="Power on when it is ready" checked=on />
+                    </FormSection>
+                    <FormEnd submit="Deploy" cancel_href=href(&visit, &t, "") />
+                </form>
+            }
+            .into_any()
+        }
+    };
+    let body = view! {
+        <PageHead
+            title=title.clone()
+            lede=format!("From catalog {}. Everything has a default; only the name is yours to give.", t.catalog_name)
+        />
+        {form}
+    }
+    .into_any();
+    let mut crumbs = crumbs(&visit, &t);
+    crumbs.extend([Crumb::new(t.name.clone(), href(&visit, &t, "")), Crumb::here("Deploy")]);
+    let asked = read(&typed(&visit), &t).0;
+    let margin = quota_margin(&visit, &vdcs, &vapp::amount(&t, &asked));
+    let sheet = Sheet::new(title, ON, crumbs, body).still();
+    Ok(match margin {
+        Some(margin) => sheet.margin(margin),
+        None => sheet,
+    })
+}
+
+/// What came back, or nothing.
+fn typed(visit: &Visit) -> Values {
+    visit.ask.form.as_ref().map(|form| form.values.clone()).unwrap_or_default()
+}
+
+/// For templates whose machines are made here: their sizes, and what the guests are told.
+fn own_sections(visit: &Visit, t: &Template) -> AnyView {
+    let fill = visit.fill();
+    let machines = t.vms.iter().enumerate().map(|(i, m)| machine_section(visit, t, i, m)).collect_view();
+    let guest = view! {
+        <TextArea
+            name="ssh_keys"
+            label="SSH keys"
+            value=fill.value("ssh_keys", "")
+            error=fill.error("ssh_keys")
+            hint="One a line, as in authorized_keys."
+            optional=true
+        />
+        <TextArea
+            name="user_data"
+            label="cloud-init"
+            value=fill.value("user_data", "")
+            error=fill.error("user_data")
+            hint="User data, begun with #cloud-config. It is kept sealed and not shown again."
+            optional=true
+        />
+    };
+    view! {
+        {machines}
+        <FormSection title="Guest" lede="What it is told at its first start.">{guest}</FormSection>
+    }
+    .into_any()
+}
+
+fn machine_section(visit: &Visit, t: &Template, i: usize, m: &TemplateVm) -> impl IntoView + use<> {
+    let (values, returned) = (typed(visit), visit.fill().returned());
+    let wrong = size_of(&values, m).1;
+    let shown = |name: &str, start: String| match at(&values, m, name) {
+        Some(typed) if returned => typed.to_owned(),
+        _ => start,
+    };
+    // the first of each name is what the summary's link leads to
+    let id = |name: &str| if i == 0 { name.to_owned() } else { format!("{name}-{i}") };
+    let error = |name: &'static str| {
+        let said = visit.fill().error(name)?;
+        let own = wrong.iter().find(|(field, _)| *field == name).map(|(_, message)| message.clone());
+        // what the operation found is said where there is but one machine
+        own.or_else(|| (t.vms.len() == 1).then_some(said))
+    };
+    let disk = m.disks.first().map(|d| {
+        let (value, hint) = (shown("disk", gb(d.size_mb)), format!("At least {} GB, the template's size.", gb(d.size_mb)));
+        view! {
+            <NumberField id=id("disk") name="disk" label="Disk" value unit="GB" hint error=error("disk") width=Width::Third />
+        }
+        .into_any()
+    });
+    // every machine has one of each, or the others' could not be told apart
+    let disk = disk.unwrap_or_else(|| view! { <input type="hidden" name="disk" value="" /> }.into_any());
+    let (cpus, memory) = (shown("cpus", m.cpus.to_string()), shown("memory", gb(m.memory_mb)));
+    let fields = view! {
+        <input type="hidden" name="vm" value=m.name.clone() />
+        <NumberField id=id("cpus") name="cpus" label="CPU" value=cpus unit="vCPU" error=error("cpus") width=Width::Third />
+        <NumberField id=id("memory") name="memory" label="Memory" value=memory unit="GB" error=error("memory") width=Width::Third />
+        {disk}
+    };
+    let title = if t.vms.len() == 1 { "Size".to_owned() } else { m.name.clone() };
+    let lede = if m.os.is_empty() { t.os.clone() } else { m.os.clone() };
+    view! { <FormSection title lede>{fields}</FormSection> }
+}
+
+/// For templates that a hub makes: what they ask for.
+fn parameter_section(visit: &Visit, t: &Template) -> AnyView {
+    if t.parameters.is_empty() {
+        return ().into_any();
+    }
+    let (fill, missing) = (visit.fill(), visit.fill().error("parameters").is_some());
+    let fields = t.parameters.iter().enumerate().map(|(i, p)| {
+        let (name, label) = (field_of(p), if p.label.is_empty() { p.name.clone() } else { p.label.clone() });
+        let value = fill.value(&name, &p.value);
+        let needed = needed(p);
+        let error = (missing && needed && value.trim().is_empty()).then(|| format!("{label} is needed."));
+        let hint = match (p.generated, p.description.as_str()) {
+            (true, "") => "Made up if nothing is given.".to_owned(),
+            (true, text) => format!("{text} Made up if nothing is given."),
+            (false, text) => text.to_owned(),
+        };
+        let id = if i == 0 { "parameters".to_owned() } else { name.clone() };
+        view! { <TextField id name label value error hint optional=!needed autocomplete="off" width=Width::Half /> }
+    });
+    let fields = fields.collect_view();
+    view! { <FormSection title="Parameters" lede="What the template asks for.">{fields}</FormSection> }.into_any()
+}
+
+fn needed(p: &Parameter) -> bool {
+    p.required && p.value.is_empty() && !p.generated
+}
+
+/// The name of a parameter's field.
+fn field_of(p: &Parameter) -> String {
+    format!("parameter.{}", p.name)
+}
+
+/// A field of the machine `m`: fields of one name come in the order of the machines.
+fn at<'a>(values: &'a Values, m: &TemplateVm, name: &str) -> Option<&'a str> {
+    let i = values.all("vm").position(|vm| vm == m.name)?;
+    values.all(name).nth(i)
+}
+
+/// What was typed for one machine, and what is wrong with it. As shown is as the template has it.
+fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)>) {
+    let mut problems = Problems::default();
+    let typed = |name| at(values, m, name).unwrap_or_default().trim();
+    let first = m.disks.first().map_or(0, |d| d.size_mb);
+    let unless = |field: &'static str, shown: i64, problems: &mut Problems| match typed(field) {
+        same if same == gb(shown) => None,
+        other => read_gb(other, field, problems),
+    };
+    let size = Size {
+        cpus: read_cpus(typed("cpus"), &mut problems),
+        memory_mb: unless("memory", m.memory_mb, &mut problems),
+        disk_mb: unless("disk", first, &mut problems),
+    };
+    if size.disk_mb.is_some_and(|mb| mb < first) {
+        problems.add("disk", format!("The disk of {} can't be smaller than the template's {} GB.", m.name, gb(first)));
+    }
+    check_size(size.cpus.unwrap_or(m.cpus), size.memory_mb.unwrap_or(m.memory_mb), &mut problems);
+    let wrong = match problems.done() {
+        Err(e) => e.fields().iter().map(|f| (f.field, f.message.clone())).collect(),
+        Ok(()) => Vec::new(),
+    };
+    (size, wrong)
+}
+
+fn read(values: &Values, t: &Template) -> (Deploy, Problems) {
+    let mut problems = Problems::default();
+    let mut sizes = std::collections::BTreeMap::new();
+    for m in t.vms.iter().filter(|_| !t.by_instance) {
+        let (size, wrong) = size_of(values, m);
+        for (field, message) in wrong {
+            problems.add(field, if t.vms.len() == 1 { message } else { format!("{}: {message}", m.name) });
+        }
+        sizes.insert(m.name.clone(), size);
+    }
+    let given = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| {
+        let value = values.get(&field_of(p));
+        (!value.is_empty()).then(|| (p.name.clone(), value.to_owned()))
+    });
+    let keys = values.get("ssh_keys").lines().map(str::trim).filter(|line| !line.is_empty());
+    let ask = Deploy {
+        name: values.text("name"),
+        description: values.text("description"),
+        power_on: values.has("power_on"),
+        sizes,
+        parameters: given.collect(),
+        guest: Guest { ssh_keys: keys.map(str::to_owned).collect(), user_data: values.text("user_data") },
+    };
+    (ask, problems)
+}
+
+pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
+    let (d, action) = (visit.domain(), Action::VappCreate);
+    let t = d
+        .attempt(&visit.actor, action, async {
+            authorize(&visit.actor, action, mine(&visit))?;
+            find(&visit).await
+        })
+        .await?;
+    let vdcs = open_vdcs(&visit).await?;
+    let (ask, mut problems) = read(&values, &t);
+    // said with the rest, and not only when all else is well
+    problems.take("name", name::check_title(&ask.name));
+    let chosen = chosen_vdc(&values, &vdcs);
+    let vdc = with_problems(problems, chosen)?.id;
+    let name = ask.name.trim().to_owned();
+    let made = vapp::deploy(d, &visit.actor, vdc, t.id, ask).await?;
+    Ok(Done::new(
+        visit.at(format!("/vapps/{}", made.vapp)),
+        format!("vApp {name} is asked for. It is made as soon as there is room for it."),
+    ))
+}

@@ -1,0 +1,220 @@
+//! How the state of a VM or a vApp is drawn: shape, word and reason. Dashed is last known; a plate asks somebody to act.
+use crate::{
+    parts::{Badge, Shape, Tone, listed},
+    portal::Visit,
+};
+use leptos::prelude::*;
+use model::{
+    vapp::{Vapp, VappState},
+    vm::{Vm, VmState},
+};
+use time::{OffsetDateTime, UtcOffset, macros::format_description};
+
+#[derive(Debug, PartialEq, Eq)]
+struct Looks {
+    shape: Shape,
+    tone: Tone,
+    word: &'static str,
+    more: String,
+    plate: bool,
+}
+
+impl Looks {
+    fn badge(self) -> AnyView {
+        let Looks { shape, tone, word, more, plate } = self;
+        view! { <Badge shape tone word more plate /> }.into_any()
+    }
+}
+
+pub(super) fn vm_badge(visit: &Visit, vm: &Vm) -> AnyView {
+    vm_looks(vm, visit.now).badge()
+}
+
+pub(super) fn vapp_badge(vapp: &Vapp) -> AnyView {
+    vapp_looks(vapp).badge()
+}
+
+fn vm_looks(vm: &Vm, now: OffsetDateTime) -> Looks {
+    let state = vm.state();
+    let word = state.label();
+    let (shape, tone) = match state {
+        VmState::Waiting => (Shape::Clock, Tone::Busy),
+        VmState::Creating | VmState::Starting | VmState::Stopping | VmState::Suspending | VmState::Deleting => {
+            (Shape::Half, Tone::Busy)
+        }
+        VmState::Running => (Shape::Disc, Tone::Ok),
+        VmState::Stopped => (Shape::Ring, Tone::Plain),
+        VmState::Suspended => (Shape::Bars, Tone::Plain),
+        VmState::Migrating => (Shape::Moving, Tone::Busy),
+        VmState::Failed => (Shape::Diamond, Tone::Bad),
+        VmState::Missing => (Shape::Missing, Tone::Bad),
+        VmState::Unknown => (Shape::StaleOff, Tone::Plain),
+    };
+    if vm.stale() {
+        let more = match vm.seen_at {
+            Some(at) => format!("as of {} · hub unreachable", at_words(at, now)),
+            None => "hub unreachable".to_owned(),
+        };
+        let (shape, tone) = match state {
+            VmState::Running | VmState::Migrating => (Shape::Stale, Tone::Plain),
+            // asked for, and waits for the hub
+            _ if tone == Tone::Busy => (Shape::Clock, Tone::Busy),
+            _ => (Shape::StaleOff, Tone::Plain),
+        };
+        return Looks { shape, tone, word, more, plate: false };
+    }
+    let more = vm_reason(vm, state);
+    // what is on its way may still get there by itself
+    let stuck = !vm.problem.is_empty() && tone != Tone::Busy;
+    let tone = if stuck && tone != Tone::Bad { Tone::Warn } else { tone };
+    Looks { shape, tone, word, more, plate: stuck || tone == Tone::Bad }
+}
+
+fn vm_reason(vm: &Vm, state: VmState) -> String {
+    let percent = vm.progress.map(|p| format!("{p} %")).unwrap_or_default();
+    let first = |words: &[&str]| words.iter().find(|w| !w.is_empty()).map(|w| (*w).to_owned()).unwrap_or_default();
+    match state {
+        VmState::Failed => first(&[&vm.reason, &vm.problem]),
+        VmState::Missing => "deleted on its hub by hand".to_owned(),
+        VmState::Creating | VmState::Migrating => {
+            let parts: Vec<&str> = [vm.reason.as_str(), &percent].into_iter().filter(|w| !w.is_empty()).collect();
+            if parts.is_empty() { vm.problem.clone() } else { parts.join(", ") }
+        }
+        _ if !vm.problem.is_empty() => vm.problem.clone(),
+        _ if !vm.outside.is_empty() => "changed by hand".to_owned(),
+        VmState::Running if vm.restart_needed => "restart to apply changes".to_owned(),
+        VmState::Running | VmState::Stopped | VmState::Suspended => String::new(),
+        _ => vm.reason.clone(),
+    }
+}
+
+fn vapp_looks(vapp: &Vapp) -> Looks {
+    let (state, n) = (vapp.state(), vapp.vms);
+    let word = state.label();
+    let (shape, tone) = match state {
+        VappState::Empty | VappState::Stopped => (Shape::Ring, Tone::Plain),
+        VappState::Waiting => (Shape::Clock, Tone::Busy),
+        VappState::Changing | VappState::Deleting => (Shape::Half, Tone::Busy),
+        VappState::Running | VappState::Mixed => (Shape::Disc, Tone::Ok),
+        VappState::Suspended => (Shape::Bars, Tone::Plain),
+        VappState::Failed => (Shape::Diamond, Tone::Bad),
+    };
+    if vapp.stale() {
+        let shape = if n.running > 0 { Shape::Stale } else { Shape::StaleOff };
+        return Looks { shape, tone: Tone::Plain, word, more: "last known · hub unreachable".into(), plate: false };
+    }
+    let some = |count: i64, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let more = match state {
+        VappState::Waiting => vapp.placement.as_ref().filter(|p| p.hub.is_none()).map(|p| p.because.clone()),
+        VappState::Failed => {
+            listed([some(n.failed, "failed"), some(n.missing, "missing")].into_iter().flatten().collect())
+        }
+        VappState::Mixed | VappState::Changing => Some(format!("{} of {} run", n.running, n.all)),
+        _ => None,
+    };
+    Looks { shape, tone, word, more: more.unwrap_or_default(), plate: state == VappState::Failed }
+}
+
+/// "12:04", with the day unless it is today's.
+pub(super) fn at_words(at: OffsetDateTime, now: OffsetDateTime) -> String {
+    let (at, now) = (at.to_offset(UtcOffset::UTC), now.to_offset(UtcOffset::UTC));
+    let words = if at.date() == now.date() {
+        at.format(format_description!("[hour]:[minute]"))
+    } else {
+        at.format(format_description!("[day padding:none] [month repr:short], [hour]:[minute]"))
+    };
+    words.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        OrgId, VappId, VdcId, VmId,
+        vm::{Power, Seen},
+    };
+    use time::macros::datetime;
+    use uuid::Uuid;
+
+    const NOW: OffsetDateTime = datetime!(2026-11-16 12:00 UTC);
+
+    fn vm(seen: Seen, power: Power) -> Vm {
+        let id = Uuid::from_u128(1);
+        Vm {
+            id: VmId(id),
+            org: OrgId(id),
+            org_name: "acme".into(),
+            vdc: VdcId(id),
+            vdc_name: "prod".into(),
+            vdc_enabled: true,
+            vapp: VappId(id),
+            vapp_name: "shop".into(),
+            owner: None,
+            owner_name: String::new(),
+            name: "web".into(),
+            description: String::new(),
+            computer_name: "web".into(),
+            cpus: 2,
+            memory_mb: 2048,
+            instance_type: String::new(),
+            disks: vec![],
+            nics: vec![],
+            os: String::new(),
+            power,
+            start_order: 0,
+            start_delay_s: 0,
+            generation: 1,
+            hub: Some("one".into()),
+            hub_answers: Some(true),
+            namespace: String::new(),
+            hub_name: String::new(),
+            made: true,
+            applied: Some(1),
+            seen,
+            reason: String::new(),
+            seen_cpus: None,
+            seen_memory_mb: None,
+            node: String::new(),
+            ips: vec![],
+            guest_os: String::new(),
+            progress: None,
+            restart_needed: false,
+            seen_at: Some(datetime!(2026-11-16 11:04 UTC)),
+            since: None,
+            outside: String::new(),
+            problem: String::new(),
+            deleted: false,
+            version: 1,
+            created_at: NOW,
+            updated_at: NOW,
+            updated_by: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_a_silent_hub_last_said_is_dashed_and_has_its_time() {
+        let silent = |seen, power| vm_looks(&Vm { hub_answers: Some(false), ..vm(seen, power) }, NOW);
+        let ran = silent(Seen::Running, Power::On);
+        assert_eq!(
+            (ran.shape, ran.word, ran.more.as_str()),
+            (Shape::Stale, "Running", "as of 11:04 · hub unreachable")
+        );
+        assert_eq!(silent(Seen::Stopped, Power::Off).shape, Shape::StaleOff);
+        assert_eq!(silent(Seen::Stopped, Power::On).shape, Shape::Clock, "asked for, and waits");
+    }
+
+    #[test]
+    fn only_what_somebody_should_look_at_has_a_plate() {
+        assert!(!vm_looks(&vm(Seen::Running, Power::On), NOW).plate);
+        assert!(vm_looks(&vm(Seen::Missing, Power::On), NOW).plate);
+        let stuck = Vm { problem: "Storage is full.".into(), ..vm(Seen::Stopped, Power::On) };
+        let stuck = vm_looks(&stuck, NOW);
+        assert_eq!((stuck.plate, stuck.tone, stuck.more.as_str()), (true, Tone::Warn, "Storage is full."));
+    }
+
+    #[test]
+    fn copying_says_how_far_it_is() {
+        let copying = Vm { reason: "copying disk".into(), progress: Some(62), ..vm(Seen::Provisioning, Power::On) };
+        assert_eq!(vm_looks(&copying, NOW).more, "copying disk, 62 %");
+    }
+}

@@ -1,0 +1,145 @@
+//! The page of one template: its machines, what it asks for, and the way to deploy it (`deploy`).
+use super::{
+    about::about_facts,
+    catalog::{LIST, ON, seen_here},
+    deploy,
+    sizes::{cpu_words, disk_words, memory_words},
+};
+use crate::{
+    parts::*,
+    portal::{Place, Routes, Sheet, Visit},
+    shell::Crumb,
+};
+use domain::catalog;
+use leptos::prelude::*;
+use model::{Action, Error, Kind, Result, can, template::Template};
+
+pub fn routes(r: Routes) -> Routes {
+    r.both("/templates/{id}", page).both_form("/templates/{id}/deploy", deploy::page, deploy::act)
+}
+
+pub(super) fn href(visit: &Visit, t: &Template, rest: &str) -> String {
+    visit.at(format!("/templates/{}{rest}", t.id))
+}
+
+pub(super) fn crumbs(visit: &Visit, t: &Template) -> Vec<Crumb> {
+    vec![Crumb::new(ON, visit.at(LIST)), Crumb::new(t.catalog_name.clone(), visit.at(format!("{LIST}/{}", t.catalog)))]
+}
+
+/// The template of the address, if its catalog can be seen here.
+pub(super) async fn find(visit: &Visit) -> Result<Template> {
+    let t = catalog::template(visit.domain(), &visit.actor, visit.id()).await?;
+    let c = catalog::get(visit.domain(), &visit.actor, t.catalog).await.map_err(|e| match e {
+        Error::NotFound(_) => Error::NotFound(Kind::Template),
+        other => other,
+    })?;
+    seen_here(visit, &c, Kind::Template)?;
+    Ok(t)
+}
+
+pub(super) fn state(t: &Template) -> AnyView {
+    if t.vanished() {
+        view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="on no hub any more" plate=true /> }
+            .into_any()
+    } else {
+        view! { <Badge shape=Shape::Disc tone=Tone::Ok word="Available" /> }.into_any()
+    }
+}
+
+async fn page(visit: Visit) -> Result<Sheet> {
+    let t = find(&visit).await?;
+    let acts = super::vapp::may_create(&visit).then(|| match can::template(&t, Action::VappCreate) {
+        Ok(()) => {
+            let to = href(&visit, &t, "/deploy");
+            view! { <a class="btn primary" href=to><Icon name=Icon::Plus />"Deploy"</a> }.into_any()
+        }
+        Err(_) => view! { <button type="button" class="btn" aria-disabled="true">"Deploy"</button> }.into_any(),
+    });
+    let vanished = can::template(&t, Action::VappCreate).err().map(|why| {
+        let text = format!(" {why} vApps made from it stay as they are.");
+        view! { <Note tone=Tone::Warn><b>"It can't be deployed."</b> {text}</Note> }
+    });
+    let by = t.by_instance.then(|| {
+        view! { <Note>"The hub makes its VMs as they are here; what it asks for stands below. Sizes can be changed later."</Note> }
+    });
+    let body = view! {
+        <PageHead
+            title=t.name.clone()
+            sub=format!("template in {}", t.catalog_name)
+            lede=t.description.clone()
+            acts=acts.into_any()
+            says=state(&t)
+        />
+        {vanished}
+        {by}
+        {machines(&t)}
+        {parameters(&t)}
+    }
+    .into_any();
+    let mut crumbs = crumbs(&visit, &t);
+    crumbs.push(Crumb::here(t.name.clone()));
+    Ok(Sheet::new(t.name.clone(), ON, crumbs, body).margin(margin(&visit, &t)))
+}
+
+fn machines(t: &Template) -> impl IntoView + use<> {
+    let mut heads = vec![Head::new("Name"), Head::new("Guest")];
+    heads.extend(["CPU", "Memory", "Disk"].map(|label| Head::new(label).number()));
+    let rows = t.vms.iter().map(|m| {
+        let os = if m.os.is_empty() { t.os.clone() } else { m.os.clone() };
+        let (cpus, memory, disk) = (cpu_words(m.cpus), memory_words(m.memory_mb), disk_words(&m.disks));
+        let cells = view! {
+            <NameCell name=m.name.clone() why=m.instance_type.clone() />
+            <Cell label="Guest">{os}</Cell>
+            <Cell label="CPU" number=true>{cpus}</Cell>
+            <Cell label="Memory" number=true>{memory}</Cell>
+            <Cell label="Disk" number=true>{disk}</Cell>
+        };
+        view! { <Row id=format!("machine-{}", m.name)>{cells}</Row> }
+    });
+    let rows = rows.collect_view();
+    let table = view! { <Table caption="VMs of this template" heads>{rows}</Table> };
+    view! { <Section title="VMs" sub=plural(t.vms.len() as u64, "VM", "VMs")>{table}</Section> }
+}
+
+fn parameters(t: &Template) -> Option<AnyView> {
+    let heads = ["Parameter", "What it is", "If nothing is given"].map(Head::new).to_vec();
+    let rows = t.parameters.iter().map(|p| {
+        let name = if p.label.is_empty() { p.name.clone() } else { p.label.clone() };
+        let what = p.description.clone();
+        let otherwise = match (p.generated, p.value.as_str(), p.required) {
+            (true, ..) => "made up".to_owned(),
+            (false, "", true) => "it is needed".to_owned(),
+            (false, "", false) => "nothing".to_owned(),
+            (false, value, _) => value.to_owned(),
+        };
+        let cells = view! {
+            <NameCell name />
+            <Cell label="What it is" wraps=true>{what}</Cell>
+            <Cell label="If nothing is given" wraps=true>{otherwise}</Cell>
+        };
+        view! { <Row id=format!("parameter-{}", p.name)>{cells}</Row> }
+    });
+    let rows = rows.collect_view();
+    (!t.parameters.is_empty()).then(|| {
+        let table = view! { <Table caption="What it asks for" heads top=true>{rows}</Table> };
+        view! { <Section title="Parameters">{table}</Section> }.into_any()
+    })
+}
+
+fn margin(visit: &Visit, t: &Template) -> AnyView {
+    let catalog = super::vm::linked(t.catalog_name.clone(), Some(visit.at(format!("{LIST}/{}", t.catalog))));
+    let of_provider = (visit.place == Place::Provider).then(|| {
+        let hubs = listed(t.hubs.iter().map(ToString::to_string).collect()).unwrap_or_else(|| "none".into());
+        let source = t.source.clone();
+        view! {
+            <Fact name="Hubs">{hubs}</Fact>
+            <Fact name="There it is"><Copy value=source what="source" /></Fact>
+        }
+    });
+    let facts = view! {
+        <Fact name="Catalog">{catalog}</Fact>
+        {of_provider}
+        {about_facts(visit, (t.created_at, t.updated_at, ""), t.id.urn())}
+    };
+    view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()
+}

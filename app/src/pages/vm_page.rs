@@ -1,0 +1,214 @@
+//! The page of one VM: its state and why, addresses, hardware asked for and seen, disks and cards.
+use super::{
+    about::about_facts,
+    machine_state::{at_words, vm_badge},
+    power_menu::{main_button, power_menu},
+    recent_events::event_section,
+    recent_tasks::task_table,
+    sizes::{cpu_words, disk_words, memory_words},
+    vm::{LIST, ON, find, form_lines, href, linked, may, power_of, suspended, vdc_link},
+};
+use crate::{
+    parts::*,
+    portal::{Place, Sheet, Visit, org_link},
+    shell::Crumb,
+};
+use domain::{event, task};
+use leptos::prelude::*;
+use model::{Action, Result, can, event::Event, quota::Measure, vm::Vm};
+
+pub(super) async fn page(visit: Visit) -> Result<Sheet> {
+    let v = find(&visit, Action::VmView).await?;
+    let tasks = task::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
+    let tasks = (!tasks.is_empty()).then(|| {
+        let table = task_table(&visit, &tasks, false);
+        view! { <Section title="Recent tasks">{table}</Section> }
+    });
+    let events = event::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
+    let (addresses, hardware) = (addresses(&v), hardware(&v));
+    let body = view! {
+        <PageHead
+            title=v.name.clone()
+            sub=format!("VM in vApp {}", v.vapp_name)
+            lede=v.description.clone()
+            acts=acts(&visit, &v)
+            says=says(&visit, &v)
+        />
+        {notes(&visit, &v)}
+        <div class="cols-2">
+            <Section title="Addresses">{addresses}</Section>
+            <Section title="Hardware">{hardware}</Section>
+        </div>
+        {disks(&v)}
+        {cards(&v)}
+        {tasks}
+    }
+    .into_any();
+    let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(v.name.clone())];
+    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin(&visit, &v, &events)))
+}
+
+fn acts(visit: &Visit, v: &Vm) -> AnyView {
+    let to = |slug: &str| href(visit, v.id, &format!("/{slug}"));
+    let main = power_of(visit, v).map(|op| main_button(op, suspended(v), to(op.slug)));
+    let power =
+        may(visit, v, Action::VmPowerOn).then(|| power_menu(|op| op.vm, suspended(v), |action| can::vm(v, action), to));
+    let edit = may(visit, v, Action::VmEdit)
+        .then(|| view! { <a class="btn" href=href(visit, v.id, "/edit")><Icon name=Icon::Settings />"Edit"</a> });
+    let more = form_lines(visit, v, false).map(|lines| view! { <Menu label="Actions">{lines}</Menu> });
+    view! { {main} {power} {edit} {more} }.into_any()
+}
+
+fn says(visit: &Visit, v: &Vm) -> AnyView {
+    let now = visit.now;
+    let since = v.since.filter(|_| !v.stale()).map(|at| view! { <small>"since " <Time at now /></small> });
+    view! { {vm_badge(visit, v)} " " {since} }.into_any()
+}
+
+fn notes(visit: &Visit, v: &Vm) -> impl IntoView + use<> {
+    let silent = v.stale().then(|| {
+        let since = v.seen_at.map(|at| format!(" since {}", at_words(at, visit.now))).unwrap_or_default();
+        let (lead, rest) = (
+            format!("Its hub has not answered{since}."),
+            " This page shows what it last reported. What you ask for waits and is not lost.",
+        );
+        view! { <Note tone=Tone::Warn><b>{lead}</b> {rest}</Note> }
+    });
+    let problem = (!v.problem.is_empty()).then(|| {
+        let text = format!(" {}", v.problem);
+        view! { <Note tone=Tone::Bad><b>"It can't be brought to what was asked for."</b> {text}</Note> }
+    });
+    let outside = (!v.outside.is_empty()).then(|| {
+        let text = format!(" {}", v.outside);
+        view! { <Note tone=Tone::Warn><b>"It was changed on its hub by hand."</b> {text}</Note> }
+    });
+    let waits = v.restart_needed.then(|| {
+        let text = " Reboot does not apply them: shut it down and power it on, or power it off and on.";
+        view! { <Note tone=Tone::Busy><b>"Changes wait for the next start."</b> {text}</Note> }
+    });
+    view! { {silent} {problem} {outside} {waits} }
+}
+
+fn addresses(v: &Vm) -> AnyView {
+    let ips: Vec<_> = v
+        .ips
+        .iter()
+        .map(|ip| {
+            let (name, value) = (if ip.contains(':') { "IPv6" } else { "IPv4" }, ip.clone());
+            view! { <Fact name><Copy value what="address" /></Fact> }
+        })
+        .collect();
+    let none = ips.is_empty().then(|| {
+        view! { <Fact name="Address">"None reported. They show when the guest runs and its agent answers."</Fact> }
+    });
+    let host = v.computer_name.clone();
+    let facts = view! { {ips} {none} <Fact name="Host name"><Copy value=host what="host name" /></Fact> };
+    view! { <Facts>{facts}</Facts> }.into_any()
+}
+
+fn hardware(v: &Vm) -> AnyView {
+    let cpus = sized(cpu_words(v.cpus), v.seen_cpus.map(cpu_words));
+    let memory = sized(memory_words(v.memory_mb), v.seen_memory_mb.map(memory_words));
+    let kind = (!v.instance_type.is_empty()).then(|| {
+        let name = v.instance_type.clone();
+        view! { <Fact name="Instance type">{name}</Fact> }
+    });
+    let guest = match (v.guest_os.as_str(), v.os.as_str()) {
+        ("", "") => "not known".to_owned(),
+        ("", asked) => asked.to_owned(),
+        (seen, _) => seen.to_owned(),
+    };
+    let storage = disk_words(&v.disks);
+    let facts = view! {
+        <Fact name="CPU">{cpus}</Fact>
+        <Fact name="Memory">{memory}</Fact>
+        <Fact name="Storage">{storage}</Fact>
+        {kind}
+        <Fact name="Guest">{guest}</Fact>
+    };
+    view! { <Facts>{facts}</Facts> }.into_any()
+}
+
+/// What it has, and beside it what it will have where that was asked for and is not so yet.
+fn sized(asked: String, seen: Option<String>) -> AnyView {
+    match seen.filter(|seen| *seen != asked) {
+        None => asked.into_any(),
+        Some(seen) => view! {
+            {seen}
+            " "
+            <Badge shape=Shape::Next tone=Tone::Busy word=asked more="at next start" />
+        }
+        .into_any(),
+    }
+}
+
+fn disks(v: &Vm) -> Option<AnyView> {
+    let heads = vec![Head::new("Name"), Head::new("Made from"), Head::new("Storage"), Head::new("Size").number()];
+    let rows = v.disks.iter().map(|d| {
+        let from = if d.image.is_empty() { "nothing".to_owned() } else { d.image.clone() };
+        let class = if d.storage_class.is_empty() { "default".to_owned() } else { d.storage_class.clone() };
+        let size = Measure::Storage.words(d.size_mb);
+        let cells = view! {
+            <NameCell name=d.name.clone() />
+            <Cell label="Made from" wraps=true>{from}</Cell>
+            <Cell label="Storage">{class}</Cell>
+            <Cell label="Size" number=true>{size}</Cell>
+        };
+        view! { <Row id=format!("disk-{}", d.name)>{cells}</Row> }
+    });
+    let rows = rows.collect_view();
+    let sub = format!("{}, {}", plural(v.disks.len() as u64, "disk", "disks"), disk_words(&v.disks));
+    (!v.disks.is_empty()).then(|| {
+        let table = view! { <Table caption="Disks" heads>{rows}</Table> };
+        view! { <Section title="Disks" sub>{table}</Section> }.into_any()
+    })
+}
+
+fn cards(v: &Vm) -> Option<AnyView> {
+    let heads = vec![Head::new("Card"), Head::new("Network"), Head::new("MAC")];
+    let rows = v.nics.iter().map(|n| {
+        let network = if n.network.is_empty() { "the VDC's own".to_owned() } else { n.network.clone() };
+        let mac = if n.mac.is_empty() { "given at the first start".to_owned() } else { n.mac.clone() };
+        let cells = view! {
+            <NameCell name=n.name.clone() />
+            <Cell label="Network">{network}</Cell>
+            <Cell label="MAC">{mac}</Cell>
+        };
+        view! { <Row id=format!("card-{}", n.name)>{cells}</Row> }
+    });
+    let rows = rows.collect_view();
+    (!v.nics.is_empty()).then(|| {
+        let table = view! { <Table caption="Network cards" heads>{rows}</Table> };
+        view! { <Section title="Network cards">{table}</Section> }.into_any()
+    })
+}
+
+fn margin(visit: &Visit, v: &Vm, events: &[Event]) -> AnyView {
+    let vapp = linked(v.vapp_name.clone(), Some(visit.at(format!("/vapps/{}", v.vapp))));
+    let vdc = vdc_link(visit, v.vdc, &v.vdc_name);
+    let owner = if v.owner_name.is_empty() { "the provider".to_owned() } else { v.owner_name.clone() };
+    let of_provider = (visit.place == Place::Provider).then(|| {
+        let org = org_link(visit, Some(v.org), &v.org_name, true);
+        let known = |text: &str| if text.is_empty() { "–".to_owned() } else { text.to_owned() };
+        let (hub, node) = (v.hub.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string), known(&v.node));
+        let on_hub = format!("{}/{}", v.namespace, v.hub_name);
+        view! {
+            <Fact name="Organization">{org}</Fact>
+            <Fact name="Hub">{hub}</Fact>
+            <Fact name="Node">{node}</Fact>
+            <Fact name="Name there"><Copy value=on_hub what="name on the hub" /></Fact>
+        }
+    });
+    let facts = view! {
+        <Fact name="vApp">{vapp}</Fact>
+        <Fact name="VDC">{vdc}</Fact>
+        <Fact name="Owner">{owner}</Fact>
+        {of_provider}
+        {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
+    };
+    view! {
+        <Section title="About"><Facts>{facts}</Facts></Section>
+        {event_section(visit, events)}
+    }
+    .into_any()
+}
