@@ -3,13 +3,15 @@ import AxeBuilder from '@axe-core/playwright';
 import { expect, test } from '@playwright/test';
 import { signIn, watch } from '../portal.mjs';
 
-const first = list => `${list} >`; // the first row's own page
+const first = list => `${list} >`; // the first row's own page; of a page that is one itself: its first row's
 const pages = {
   'System/administrator': [
     '/provider', '/provider/organizations', first('/provider/organizations'), '/provider/organizations/new', first('/provider/organizations') + '/edit',
     first('/provider/organizations') + '/delete', '/provider/vdcs', first('/provider/vdcs'), '/provider/vdcs/new', first('/provider/vdcs') + '/edit',
     first('/provider/vdcs') + '/delete', '/provider/users', first('/provider/users'), '/provider/users/new', first('/provider/users') + '/edit',
     first('/provider/users') + '/password', first('/provider/users') + '/delete', '/provider/roles', first('/provider/roles'), '/provider/roles/new',
+    '/provider/vapps', first('/provider/vapps'), '/provider/vapps/new', '/provider/vms', first('/provider/vms'), first('/provider/vms') + '/resize',
+    '/provider/catalogs', first('/provider/catalogs'), '/provider/catalogs/new', first('/provider/catalogs') + '/edit',
     '/provider/hubs', first('/provider/hubs'), '/provider/hubs/new', first('/provider/hubs') + '/edit', first('/provider/hubs') + '/kubeconfig',
     first('/provider/hubs') + '/delete', '/provider/work',
     '/provider/tasks', first('/provider/tasks'), '/provider/events', '/provider/audit', '/provider/users?q=nobody-has-this-name', '/profile', '/provider/nothing-here',
@@ -17,9 +19,13 @@ const pages = {
   'acme/acme-admin': [
     '/tenant/acme', '/tenant/acme/organization', '/tenant/acme/organization/edit', '/tenant/acme/vdcs', first('/tenant/acme/vdcs'), '/tenant/acme/vdcs/new',
     first('/tenant/acme/vdcs') + '/edit', '/tenant/acme/users', first('/tenant/acme/users'), '/tenant/acme/users/new', '/tenant/acme/roles',
-    '/tenant/acme/roles/new', '/tenant/acme/tasks', '/tenant/acme/events', '/tenant/acme/audit', '/tenant/globex',
+    '/tenant/acme/roles/new', '/tenant/acme/vapps', first('/tenant/acme/vapps'), '/tenant/acme/vapps/new', first('/tenant/acme/vapps') + '/edit',
+    first('/tenant/acme/vapps') + '/add', first('/tenant/acme/vapps') + '/delete', '/tenant/acme/vms', first('/tenant/acme/vms'),
+    first('/tenant/acme/vms') + '/edit', first('/tenant/acme/vms') + '/resize', first('/tenant/acme/vms') + '/delete', '/tenant/acme/vms?q=nothing-has-this-name',
+    '/tenant/acme/catalogs', first('/tenant/acme/catalogs'), '/tenant/acme/catalogs/new', first('/tenant/acme/catalogs >'),
+    first('/tenant/acme/catalogs >') + '/deploy', '/tenant/acme/tasks', '/tenant/acme/events', '/tenant/acme/audit', '/tenant/globex',
   ],
-  'acme/acme-console': ['/tenant/acme', '/tenant/acme/vdcs', '/tenant/acme/tasks', '/profile'],
+  'acme/acme-console': ['/tenant/acme', '/tenant/acme/vms', '/tenant/acme/vdcs', '/tenant/acme/tasks', '/profile'],
 };
 
 // On a wide screen each page is looked at in every theme; what does not depend on colours is looked at once, and on a phone.
@@ -70,11 +76,12 @@ for (const [screen, viewport] of Object.entries(screens)) {
 }
 
 async function open(page, address) {
-  const [list, rest] = address.split(' >');
-  if (rest === undefined) return page.goto(list);
+  const [list, ...rest] = address.split(' >');
   await page.goto(list);
-  const href = await page.getByRole('rowheader').getByRole('link').first().getAttribute('href');
-  await page.goto(href.split('?')[0] + rest);
+  for (const more of rest) {
+    const href = await page.getByRole('rowheader').getByRole('link').first().getAttribute('href');
+    await page.goto(href.split('?')[0] + more);
+  }
 }
 
 test('the sign-in page and a page for nobody, in each theme', async ({ browser, baseURL }) => {

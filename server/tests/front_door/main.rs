@@ -20,6 +20,7 @@ mod listeners;
 mod lists;
 mod live;
 mod machines;
+mod machines_pages;
 mod matrix;
 mod metrics;
 mod oidc;

@@ -1,9 +1,12 @@
 //! Two organizations, the visitors, and forms that would be accepted.
 use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg, kubeconfig};
-use domain::{hub, org, user, vdc};
+use domain::{catalog, hub, org, user, vapp, vdc};
 use model::{
-    Actor, Kind, Right, RoleId,
+    Actor, CatalogId, Kind, Right, RoleId, VappId,
+    catalog::CatalogSpec,
     role::Predefined::{self, *},
+    vapp::VappSpec,
+    vm::VmSpec,
 };
 use time::Duration;
 
@@ -48,7 +51,11 @@ impl World {
         let zebra_role = app.role(zebra.id, "Zebra role", &[Right::VdcView]).await;
         let system = app.domain.store.provider_org().await.unwrap().unwrap().0;
         app.user(system, "clerk", VappUser.id()).await;
-        World { app, acme, zebra, acme_role, zebra_role, number: 0.into() }
+        let world = World { app, acme, zebra, acme_role, zebra_role, number: 0.into() };
+        world.vapp(&world.zebra, "zebra-vdc", "zebra-vapp", "").await;
+        let catalog = world.catalog(&world.zebra, "zebra-catalog").await;
+        world.template(catalog, "zebra-template").await;
+        world
     }
 
     /// A browser, and who it is if anybody.
@@ -116,8 +123,53 @@ impl World {
             Kind::Vdc => self.acme.vdc("prod").to_string(),
             Kind::Hub => self.hub(path.ends_with("/uncordon")).await,
             Kind::Task => self.task_of(&self.acme).await,
+            Kind::Vapp => self.vapp(&self.acme, "prod", &format!("vapp-{n}"), path).await.to_string(),
+            Kind::Vm => {
+                let vapp = self.vapp(&self.acme, "prod", &format!("vapp-{n}"), path).await;
+                self.vm_of(vapp).await
+            }
+            Kind::Catalog => self.catalog(&self.acme, &format!("catalog-{n}")).await.to_string(),
+            Kind::Template => {
+                let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
+                self.template(catalog, &format!("template-{n}")).await
+            }
             other => panic!("{other:?}"),
         }
+    }
+
+    /// With one VM, in the state that the button at `path` is for.
+    async fn vapp(&self, org: &TestOrg, vdc: &str, name: &str, path: &str) -> VappId {
+        let (app, operator) = (&self.app, self.app.operator().await);
+        let vm = VmSpec { name: format!("{name}-vm"), cpus: 1, memory_mb: 1024, ..VmSpec::default() };
+        let spec = VappSpec { name: name.into(), description: String::new(), vms: vec![vm] };
+        let made =
+            vapp::compose(&app.domain, &operator, org.vdc(vdc), spec, vapp::Guest::default()).await.unwrap().vapp;
+        let (power, seen) = match path.split('/').next_back() {
+            Some("power-on") => ("off", "stopped"),
+            Some("discard") => ("suspended", "suspended"),
+            _ => ("on", "running"),
+        };
+        let sql = format!("update vms set power = '{power}', obs_state = '{seen}' where vapp_id = '{made}'");
+        app.db.execute(&sql).await;
+        made
+    }
+
+    async fn vm_of(&self, vapp: VappId) -> String {
+        self.app.db.text(&format!("select id::text from vms where vapp_id = '{vapp}'")).await
+    }
+
+    async fn catalog(&self, org: &TestOrg, name: &str) -> CatalogId {
+        let spec = CatalogSpec { name: name.into(), ..CatalogSpec::default() };
+        catalog::create(&self.app.domain, &self.app.operator().await, org.id, spec).await.unwrap().id
+    }
+
+    async fn template(&self, catalog: CatalogId, name: &str) -> String {
+        let vms = r#"[{"name": "web", "cpus": 1, "memory_mb": 1024, "disks": [{"name": "root", "size_mb": 10240}]}]"#;
+        let sql = format!(
+            "insert into templates (id, catalog_id, org_id, name, vms)
+             select gen_random_uuid(), id, org_id, '{name}', '{vms}' from catalogs where id = '{catalog}' returning id::text"
+        );
+        self.app.db.text(&sql).await
     }
 
     pub(super) async fn foreign(&self, kind: Kind) -> String {
@@ -128,6 +180,10 @@ impl World {
             Kind::Vdc => self.zebra.vdc("zebra-vdc").to_string(),
             Kind::Hub => self.hub(false).await,
             Kind::Task => self.task_of(&self.zebra).await,
+            Kind::Vapp => self.zebra_id("vapps").await,
+            Kind::Vm => self.zebra_id("vms").await,
+            Kind::Catalog => self.zebra_id("catalogs").await,
+            Kind::Template => self.zebra_id("templates").await,
             other => panic!("{other:?}"),
         }
     }
@@ -140,6 +196,10 @@ impl World {
             hub::set_cordoned(&self.app.domain, &self.app.operator().await, &id.as_str().into(), true).await.unwrap();
         }
         id
+    }
+
+    async fn zebra_id(&self, table: &str) -> String {
+        self.app.db.text(&format!("select id::text from {table} where org_id = '{}'", self.zebra.id)).await
     }
 
     async fn task_of(&self, org: &TestOrg) -> String {
@@ -182,6 +242,19 @@ impl World {
                 ("name", format!("New {n}")),
                 ("rights", Right::VdcView.name().into()),
             ],
+            Some("new") if path.contains("/catalogs/") => {
+                vec![("org", self.acme.id.to_string()), ("name", format!("new-{n}"))]
+            }
+            Some("new" | "deploy") if path.contains("/vapps/") || path.contains("/templates/") => {
+                vec![("name", format!("new-{n}")), ("vdc", self.acme.vdc("prod").to_string())]
+            }
+            Some("add") => vec![
+                ("name", format!("new-{n}")),
+                ("cpus", "1".into()),
+                ("memory", "0.5".into()),
+                ("disk", "10".into()),
+            ],
+            Some("resize") => vec![("cpus", "2".into()), ("memory", "2".into())],
             Some("new") => vec![
                 ("org", self.acme.id.to_string()),
                 ("name", format!("new-{n}")),
@@ -200,6 +273,11 @@ impl World {
             }
             Some("edit") if path.contains("/roles/") => {
                 vec![version("roles").await, ("name", format!("Role {n}")), ("rights", Right::VdcView.name().into())]
+            }
+            Some("edit") if path.contains("/vapps/") => vec![version("vapps").await, ("name", format!("vapp {n}"))],
+            Some("edit") if path.contains("/vms/") => vec![version("vms").await, ("name", format!("vm {n}"))],
+            Some("edit") if path.contains("/catalogs/") => {
+                vec![version("catalogs").await, ("name", format!("catalog-{n}"))]
             }
             Some("edit") => {
                 vec![version("vdcs").await, ("name", format!("vdc-{n}")), ("allocation_model", "PayAsYouGo".into())]
@@ -256,7 +334,9 @@ impl World {
         let sql = format!(
             "select string_agg(r, '|' order by r) from (select o::text r from organizations o where id = '{id}'
              union all select u::text from users u where org_id = '{id}' union all select v::text from vdcs v where org_id = '{id}'
-             union all select r::text from roles r where org_id = '{id}') rows"
+             union all select r::text from roles r where org_id = '{id}' union all select a::text from vapps a where org_id = '{id}'
+             union all select m::text from vms m where org_id = '{id}' union all select c::text from catalogs c where org_id = '{id}'
+             union all select t::text from templates t where org_id = '{id}') rows"
         );
         self.app.db.text(&sql).await
     }

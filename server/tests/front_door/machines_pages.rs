@@ -1,0 +1,277 @@
+//! Pages of vApps, VMs, catalogs and templates, without a hub: what hubs would report is written by the test.
+use crate::harness::{TestApp, TestOrg};
+use domain::{catalog, vapp};
+use model::{CatalogId, OrgId, VappId, catalog::CatalogSpec, role::Predefined::*, vapp::VappSpec, vm::VmSpec};
+
+/// One machine and its disk.
+const WEB: &str =
+    r#"[{"name": "web", "cpus": 2, "memory_mb": 4096, "os": "fedora", "disks": [{"name": "root", "size_mb": 30720}]}]"#;
+
+struct Stage {
+    app: TestApp,
+    acme: TestOrg,
+}
+
+impl Stage {
+    async fn set() -> Stage {
+        let app = TestApp::start().await;
+        let acme = app.org("acme").vdc("prod").user("builder", VappAuthor).user("other", VappAuthor).make().await;
+        Stage { app, acme }
+    }
+
+    async fn catalog(&self, org: OrgId, name: &str, shared_to_all: bool) -> CatalogId {
+        let spec = CatalogSpec { name: name.into(), shared_to_all, ..CatalogSpec::default() };
+        catalog::create(&self.app.domain, &self.app.operator().await, org, spec).await.unwrap().id
+    }
+
+    /// `more`: further columns and their values.
+    async fn template(&self, catalog: CatalogId, name: &str, vms: &str, more: (&str, &str)) -> String {
+        let (columns, values) = more;
+        let sql = format!(
+            "insert into templates (id, catalog_id, org_id, name, vms{columns})
+             select gen_random_uuid(), id, org_id, '{name}', '{vms}'{values} from catalogs where id = '{catalog}'
+             returning id::text"
+        );
+        self.app.db.text(&sql).await
+    }
+
+    /// A vApp of acme's with one VM of the same name, owned by `user`.
+    async fn vapp(&self, name: &str, user: &str) -> (VappId, String) {
+        let owner = self.app.actor(self.acme.user(user)).await;
+        let vm = VmSpec { name: name.into(), cpus: 2, memory_mb: 4096, ..VmSpec::default() };
+        let spec = VappSpec { name: name.into(), description: String::new(), vms: vec![vm] };
+        let vdc = self.acme.vdc("prod");
+        let id = vapp::compose(&self.app.domain, &owner, vdc, spec, vapp::Guest::default()).await.unwrap().vapp;
+        let vm = self.app.db.text(&format!("select id::text from vms where vapp_id = '{id}'")).await;
+        (id, vm)
+    }
+
+    /// What a hub would have reported, as `column = value`.
+    async fn seen(&self, vm: &str, set: &str) {
+        self.app.db.execute(&format!("update vms set {set} where id = '{vm}'")).await;
+    }
+
+    async fn hub(&self, name: &str, state: &str) {
+        let sql = format!(
+            "insert into hubs (id, uid, hub_type, namespace, server, credential, state, seen_at)
+             values ('{name}', gen_random_uuid(), 'vmaas', 'vmaas-system', 'https://hub.test', '', '{state}', now())"
+        );
+        self.app.db.execute(&sql).await;
+    }
+}
+
+#[tokio::test]
+async fn a_template_is_deployed_at_sizes_of_ones_own_and_nothing_typed_is_lost() {
+    let stage = Stage::set().await;
+    let catalog = stage.catalog(stage.acme.id, "linux", false).await;
+    let template = stage.template(catalog, "fedora", WEB, ("", "")).await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    builder.get(&format!("/tenant/acme/catalogs/{catalog}")).await.must(200).says("fedora").says("Deploy");
+    let form = format!("/tenant/acme/templates/{template}/deploy");
+    let opened = builder.get(&form).await.must(200).says("Quota of prod");
+    assert_eq!(
+        [opened.field("cpus"), opened.field("memory"), opened.field("disk")].map(Option::unwrap),
+        ["2", "4", "30"]
+    );
+    let typed = [
+        ("name", "shop"),
+        ("description", "Sells things"),
+        ("cpus", "4"),
+        ("memory", "lots"),
+        ("disk", "10"),
+        ("ssh_keys", "not a key"),
+        ("vdc", ""),
+    ];
+    let back = builder.fill_page(&opened, &form, &typed).await.must(422);
+    assert_eq!(back.error_of("vdc").as_deref(), Some("Choose a VDC."));
+    assert_eq!(back.error_of("memory").as_deref(), Some("A number of GB, such as 4 or 0.5."));
+    assert!(back.error_of("disk").unwrap().contains("can't be smaller"), "{:?}", back.error_of("disk"));
+    for (name, value) in typed {
+        assert_eq!(back.field(name).as_deref(), Some(value), "{name}");
+    }
+    let vdc = stage.acme.vdc("prod").to_string();
+    let good = [("memory", "8"), ("disk", "40"), ("vdc", vdc.as_str())];
+    let back = builder.fill_page(&back, &form, &good).await.must(422);
+    assert!(back.error_of("ssh_keys").is_some());
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1UbSSM5cXcqXyeHXkTbZpXKlGXZS5Kd4oC3JHcUWIe me";
+    let made = builder.fill_page(&back, &form, &[("ssh_keys", key)]).await;
+    builder.follow(made).await.says("vApp shop is asked for").says("Sells things").says("Waiting").says("40 GB");
+    let row = "select cpus || ' ' || memory_mb || ' ' || power || ' ' || (cloud_init is not null) from vms";
+    assert_eq!(stage.app.db.text(row).await, "4 8192 on true");
+}
+
+#[tokio::test]
+async fn parameters_that_are_needed_are_asked_for_beside_their_fields() {
+    let stage = Stage::set().await;
+    stage.hub("one", "ready").await;
+    let catalog = stage.catalog(stage.acme.id, "linux", false).await;
+    let parameters = r#"[{"name": "HOST", "label": "Host", "required": true}, {"name": "KEY", "generated": true, "required": true}]"#;
+    let more = format!(", true, 'template/openshift/shop', '{parameters}'");
+    let more = (", by_instance, source, parameters", more.as_str());
+    let template = stage.template(catalog, "shop", WEB, more).await;
+    stage
+        .app
+        .db
+        .execute("insert into hub_templates (hub_id, source, uid, hash, spec) values ('one', 'template/openshift/shop', 'u', 'h', '{}')")
+        .await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let form = format!("/tenant/acme/templates/{template}/deploy");
+    let back = builder.fill(&form, &[("name", "shop")]).await.must(422);
+    assert_eq!(back.error_of("parameters").as_deref(), Some("Host is needed."));
+    assert_eq!(back.field("name").as_deref(), Some("shop"));
+    builder.fill_page(&back, &form, &[("parameter.HOST", "shop.example")]).await.must(303);
+    assert_eq!(stage.app.db.text("select (parameters is not null)::text from vapps").await, "true");
+}
+
+#[tokio::test]
+async fn a_template_that_is_on_no_hub_any_more_is_marked_and_not_deployed() {
+    let stage = Stage::set().await;
+    let catalog = stage.catalog(stage.acme.id, "linux", false).await;
+    let template = stage.template(catalog, "old", WEB, (", source", ", 'datasource/images/old'")).await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    builder.get(&format!("/tenant/acme/catalogs/{catalog}")).await.must(200).says("Vanished");
+    let page = format!("/tenant/acme/templates/{template}");
+    builder.get(&page).await.must(200).says("old is on no hub any more");
+    let form = builder.get(&format!("{page}/deploy")).await.must(200).says("Not now: old is on no hub any more");
+    assert!(!form.body.contains("name=\"ssh_keys\""));
+    let vdc = stage.acme.vdc("prod").to_string();
+    builder.post(&format!("{page}/deploy"), &[("name", "x"), ("vdc", &vdc)]).await.must(400);
+    assert_eq!(stage.app.db.count("vapps").await, 0);
+}
+
+#[tokio::test]
+async fn the_power_menu_says_what_each_does_and_why_not() {
+    let stage = Stage::set().await;
+    let (vapp, vm) = stage.vapp("shop", "builder").await;
+    stage.seen(&vm, "power = 'on', obs_state = 'running', obs_ips = '{10.0.0.7}'").await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let page = format!("/tenant/acme/vms/{vm}");
+    let shown = builder.get(&page).await.must(200).says("Running").says("10.0.0.7");
+    let shown = shown.says("Not now: It runs.").says("Asks the guest to stop.").says("Pulls the plug.");
+    shown.says("Not now: It is not suspended.");
+    builder.post(&format!("{page}/power-on"), &[]).await.must(409).says("It runs.");
+    let asked = builder.post(&format!("{page}/shutdown"), &[]).await;
+    builder.follow(asked).await.says("Shut down is asked for shop.");
+    assert_eq!(stage.app.db.text("select once from vms").await, "shutdown");
+    stage.seen(&vm, "power = 'on', once = ''").await;
+    let asked = builder.post(&format!("/tenant/acme/vapps/{vapp}/suspend"), &[]).await;
+    builder.follow(asked).await.says("Suspend is asked for the VMs of shop");
+    assert_eq!(stage.app.db.text("select power from vms").await, "suspended");
+    stage.seen(&vm, "obs_state = 'suspended'").await;
+    builder.get(&page).await.must(200).says("Suspended").says("Resume").says("goes on where it was frozen");
+    let asked = builder.post(&format!("{page}/power-on"), &[]).await;
+    builder.follow(asked).await.says("Resume is asked for shop.");
+}
+
+#[tokio::test]
+async fn what_a_silent_hub_last_said_is_shown_as_such_and_only_the_provider_reads_its_name() {
+    let stage = Stage::set().await;
+    stage.hub("cellar", "unreachable").await;
+    let (vapp, vm) = stage.vapp("shop", "builder").await;
+    stage.seen(&vm, "power = 'on', obs_state = 'running', hub_id = 'cellar', obs_node = 'cellar-node'").await;
+    let placed = r#"{"hub": "cellar", "because": "It has the most room.", "refused": [{"hub": "attic", "why": "It is cordoned."}]}"#;
+    stage.app.db.execute(&format!("update vapps set hub_id = 'cellar', placement = '{placed}'")).await;
+    let (builder, provider) = (stage.app.sign_in("acme", "builder").await, stage.app.provider().await);
+    for rest in ["vms".to_owned(), "vms.csv".into(), format!("vms/{vm}"), "vapps".into(), format!("vapps/{vapp}")] {
+        let tenant = builder.get(&format!("/tenant/acme/{rest}")).await.must(200).says_not("cellar").says_not("attic");
+        if !rest.ends_with(".csv") {
+            tenant.says("hub unreachable").says("Running");
+        }
+        provider.get(&format!("/provider/{rest}")).await.must(200).says("cellar");
+    }
+    builder.get(&format!("/tenant/acme/vms/{vm}")).await.says("as of").says("What you ask for waits and is not lost.");
+    provider.get(&format!("/provider/vapps/{vapp}")).await.says("It has the most room.").says("It is cordoned.");
+    // a filter of the provider's is none of a tenant's
+    builder.get("/tenant/acme/vms?hub=attic").await.must(200).says("shop").says_not("attic");
+    provider.get("/provider/vms?hub=attic").await.must(200).says("No VM fits");
+}
+
+#[tokio::test]
+async fn a_vm_is_renamed_and_resized_and_what_waits_for_the_next_start_is_said() {
+    let stage = Stage::set().await;
+    let (_, vm) = stage.vapp("shop", "builder").await;
+    stage.seen(&vm, "power = 'on', obs_state = 'running', obs_cpus = 2, obs_memory_mb = 4096").await;
+    stage.app.db.execute("update vdcs set cpu_limit = 8").await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let page = format!("/tenant/acme/vms/{vm}");
+    let (mine, theirs) = (builder.get(&format!("{page}/edit")).await, builder.get(&format!("{page}/edit")).await);
+    let edit = format!("{page}/edit");
+    builder.fill_page(&theirs, &edit, &[("name", "shop-1"), ("description", "theirs")]).await.must(303);
+    let back = builder.fill_page(&mine, &edit, &[("name", "shop-2")]).await.must(409).says("was changed by builder");
+    builder.fill_page(&back, &edit, &[]).await.must(303);
+    let resize = format!("{page}/resize");
+    let back = builder.fill(&resize, &[("cpus", "0"), ("memory", "x")]).await.must(422);
+    assert!(back.error_of("cpus").is_some() && back.error_of("memory").is_some());
+    let back = builder.fill_page(&back, &resize, &[("cpus", "16"), ("memory", "4")]).await.must(409);
+    assert_eq!(back.field("cpus").as_deref(), Some("16"));
+    let back = back.says("14 vCPU asked for").says("8 vCPU too many");
+    let done = builder.fill_page(&back, &resize, &[("cpus", "4")]).await;
+    builder.follow(done).await.says("4 vCPU and 4 GB are asked for shop-2.").says("at next start");
+    stage.seen(&vm, "obs_restart = true, outside = 'It was stopped by hand.'").await;
+    builder.get(&page).await.says("Changes wait for the next start.").says("It was stopped by hand.");
+}
+
+#[tokio::test]
+async fn an_empty_vapp_gets_a_vm_and_what_goes_with_it_is_listed_before_it_goes() {
+    let stage = Stage::set().await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let back = builder.fill("/tenant/acme/vapps/new", &[("vdc", "")]).await.must(422);
+    assert!(back.error_of("name").is_some() && back.error_of("vdc").is_some());
+    let vdc = stage.acme.vdc("prod").to_string();
+    let made = builder.fill_page(&back, "/tenant/acme/vapps/new", &[("name", "lab"), ("vdc", &vdc)]).await;
+    let page = made.location().to_owned();
+    builder.follow(made).await.says("vApp lab is made.").says("No VMs in it");
+    let add = format!("{page}/add");
+    let back = builder.fill(&add, &[("name", "one"), ("disk", "0")]).await.must(422);
+    assert!(back.error_of("disk").is_some());
+    let added = builder.fill_page(&back, &add, &[("disk", "25")]).await;
+    builder.follow(added).await.says("VM one is asked for.").says("25 GB");
+    let again = builder.fill(&add, &[("name", "ONE")]).await.must(409);
+    assert!(again.error_of("name").is_some(), "{}", again.text());
+    let delete = format!("{page}/delete");
+    builder.get(&delete).await.must(200).says("VM one: 2 vCPU, 4 GB, 25 GB on disk");
+    builder.fill(&delete, &[]).await.must(303);
+    builder.get(&page).await.must(200).says("Deleting").says("Not now: It is being deleted.");
+}
+
+#[tokio::test]
+async fn who_may_not_see_all_vapps_sees_their_own() {
+    let stage = Stage::set().await;
+    let (_, vm) = stage.vapp("mine", "builder").await;
+    let (theirs, their_vm) = stage.vapp("theirs", "other").await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    for list in ["vapps", "vms", "vapps.csv", "vms.csv"] {
+        builder.get(&format!("/tenant/acme/{list}")).await.must(200).says("mine").says_not("theirs");
+    }
+    builder.get(&format!("/tenant/acme/vms/{vm}")).await.must(200);
+    builder.get(&format!("/tenant/acme/vms/{their_vm}")).await.must(404);
+    builder.post(&format!("/tenant/acme/vapps/{theirs}/delete"), &[]).await.must(404);
+    stage.app.sign_in("acme", "acme-admin").await.get("/tenant/acme/vms").await.says("mine").says("theirs");
+    // their own task leads to their own VM
+    builder.get("/tenant/acme/tasks").await.must(200).says("mine").says_not("theirs");
+}
+
+#[tokio::test]
+async fn catalogs_are_kept_by_their_organization_and_the_providers_are_seen_by_all() {
+    let stage = Stage::set().await;
+    let system = stage.app.operator().await.org;
+    let provider = stage.app.provider().await;
+    let new = format!("/provider/catalogs/new?org={system}");
+    let made = provider.fill(&new, &[("name", "linux"), ("shared_to_all", "on"), ("from_hubs", "on")]).await;
+    let linux = made.location().rsplit('/').next().unwrap().to_owned();
+    provider.follow(made).await.says("Catalog linux is made.").says("with everybody").says("by what hubs have");
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    admin.get("/tenant/acme/catalogs").await.must(200).says("linux").says("the provider");
+    admin.get(&format!("/tenant/acme/catalogs/{linux}")).await.must(200).says_not("Edit");
+    admin.get(&format!("/tenant/acme/catalogs/{linux}/edit")).await.must(404);
+    let form = admin.get("/tenant/acme/catalogs/new").await.must(200);
+    assert!(form.field("shared_to_all").is_none(), "only the provider shares to everybody");
+    let made = admin.fill_page(&form, "/tenant/acme/catalogs/new", &[("name", "own"), ("description", "Ours")]).await;
+    let own = made.location().to_owned();
+    admin.follow(made).await.says("Catalog own is made.").says("Ours");
+    admin.fill(&format!("{own}/edit"), &[("description", "Still ours")]).await.must(303);
+    admin.get(&own).await.says("Still ours");
+    admin.get(&format!("{own}/delete")).await.must(200).says("Delete catalog own?");
+    admin.fill(&format!("{own}/delete"), &[]).await.must(303);
+    assert_eq!(admin.get("/tenant/acme/catalogs").await.must(200).link("own"), None);
+}
