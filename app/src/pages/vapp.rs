@@ -7,7 +7,7 @@ use super::{
     recent_tasks::task_table,
     sizes::{cpu_words, disk_words, memory_words},
     vapp_form,
-    vm::{linked, row_menu, silent_note, vdc_link},
+    vm::{hub_link, linked, row_menu, silent_note, vdc_link},
 };
 use crate::{
     parts::*,
@@ -123,7 +123,7 @@ fn row(visit: &Visit, v: &Vapp) -> impl IntoView + use<> {
     let vdc = vdc_link(visit, v.vdc, &v.vdc_name);
     let of_provider = (visit.place == Place::Provider).then(|| {
         let org = org_link(visit, Some(v.org), &v.org_name, true);
-        let hub = v.hub.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string);
+        let hub = hub_link(visit, v.hub.as_ref());
         view! {
             <Cell label="Organization" wraps=true>{org}</Cell>
             <Cell label="Hub">{hub}</Cell>
@@ -218,7 +218,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
         None => None,
     };
     // which hubs there are is the provider's business
-    let placement = v.placement.as_ref().filter(|_| visit.place == Place::Provider).map(placement_section);
+    let placement =
+        v.placement.as_ref().filter(|_| visit.place == Place::Provider).map(|p| placement_section(&visit, p));
     let body = view! {
         <PageHead
             title=v.name.clone()
@@ -270,8 +271,8 @@ fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {
     view! { <Section title="VMs" sub acts>{table}</Section> }.into_any()
 }
 
-fn placement_section(p: &Placement) -> impl IntoView + use<> {
-    let hub = p.hub.as_ref().map_or_else(|| "none yet".to_owned(), ToString::to_string);
+fn placement_section(visit: &Visit, p: &Placement) -> impl IntoView + use<> {
+    let hub = hub_link(visit, p.hub.as_ref());
     let because = p.because.clone();
     let facts = view! {
         <Fact name="Hub">{hub}</Fact>

@@ -13,7 +13,7 @@ use crate::{
 use domain::vm;
 use leptos::prelude::*;
 use model::{
-    Action, Kind, Result, VdcId, VmId, can,
+    Action, HubId, Kind, Result, VdcId, VmId, can,
     decide::Resource,
     list::{ListQuery, VMS},
     vm::{Vm, VmState},
@@ -112,20 +112,20 @@ pub(super) fn silent_note(stale: usize) -> Option<AnyView> {
 }
 
 fn row(visit: &Visit, v: &Vm) -> impl IntoView + use<> {
-    let (state, menu, now) = (vm_badge(visit, v), row_menu(visit, v), visit.now);
+    let (state, menu) = (vm_badge(visit, v), row_menu(visit, v));
     let address = v.ips.first().cloned().unwrap_or_else(|| "–".into());
     let vapp = linked(v.vapp_name.clone(), Some(visit.at(format!("/vapps/{}", v.vapp))));
     let vdc = vdc_link(visit, v.vdc, &v.vdc_name);
     let of_provider = (visit.place == Place::Provider).then(|| {
         let org = org_link(visit, Some(v.org), &v.org_name, true);
-        let hub = v.hub.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string);
+        let hub = hub_link(visit, v.hub.as_ref());
         view! {
             <Cell label="Organization" wraps=true>{org}</Cell>
             <Cell label="Hub">{hub}</Cell>
         }
     });
     let (cpus, memory) = (v.cpus.to_string(), memory_words(v.memory_mb));
-    let since = v.since.map(|at| view! { <Time at now /> });
+    let since = v.since.map(|at| span(visit.now - at));
     let cells = view! {
         <NameCell name=v.name.clone() href=href(visit, v.id, "") />
         <StateCell>{state}</StateCell>
@@ -150,6 +150,14 @@ pub(super) fn linked(words: String, to: Option<String>) -> AnyView {
 
 pub(super) fn vdc_link(visit: &Visit, id: VdcId, name: &str) -> AnyView {
     linked(name.to_owned(), visit.may(Action::VdcView).then(|| visit.at(format!("/vdcs/{id}"))))
+}
+
+/// For the provider: tenants do not learn which hubs there are.
+pub(super) fn hub_link(visit: &Visit, hub: Option<&HubId>) -> AnyView {
+    match hub {
+        Some(id) => linked(id.to_string(), visit.may(Action::HubView).then(|| visit.at(format!("/hubs/{id}")))),
+        None => "–".into_any(),
+    }
 }
 
 /// The wanted power and the forms, as a row's menu.

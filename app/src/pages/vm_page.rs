@@ -6,7 +6,7 @@ use super::{
     recent_events::event_section,
     recent_tasks::task_table,
     sizes::{cpu_words, disk_words, memory_words},
-    vm::{LIST, ON, find, form_lines, href, linked, may, power_of, suspended, vdc_link},
+    vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
 };
 use crate::{
     parts::*,
@@ -39,7 +39,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
             <Section title="Addresses">{addresses}</Section>
             <Section title="Hardware">{hardware}</Section>
         </div>
-        {disks(&v)}
+        {disks(&v, visit.place == Place::Provider)}
         {cards(&v)}
         {tasks}
     }
@@ -60,8 +60,8 @@ fn acts(visit: &Visit, v: &Vm) -> AnyView {
 }
 
 fn says(visit: &Visit, v: &Vm) -> AnyView {
-    let now = visit.now;
-    let since = v.since.filter(|_| !v.stale()).map(|at| view! { <small>"since " <Time at now /></small> });
+    let since = v.since.filter(|_| !v.stale()).map(|at| format!("for {}", span(visit.now - at)));
+    let since = since.map(|words| view! { <small>{words}</small> });
     view! { {vm_badge(visit, v)} " " {since} }.into_any()
 }
 
@@ -142,10 +142,15 @@ fn sized(asked: String, seen: Option<String>) -> AnyView {
     }
 }
 
-fn disks(v: &Vm) -> Option<AnyView> {
+fn disks(v: &Vm, provider: bool) -> Option<AnyView> {
     let heads = vec![Head::new("Name"), Head::new("Made from"), Head::new("Storage"), Head::new("Size").number()];
     let rows = v.disks.iter().map(|d| {
-        let from = if d.image.is_empty() { "nothing".to_owned() } else { d.image.clone() };
+        // where an image is kept on hubs says nothing to a tenant
+        let from = match (d.image.rsplit('/').next(), provider) {
+            (None | Some(""), _) => "nothing".to_owned(),
+            (Some(name), false) => name.to_owned(),
+            (Some(_), true) => d.image.clone(),
+        };
         let class = if d.storage_class.is_empty() { "default".to_owned() } else { d.storage_class.clone() };
         let size = Measure::Storage.words(d.size_mb);
         let cells = view! {
@@ -190,7 +195,7 @@ fn margin(visit: &Visit, v: &Vm, events: &[Event]) -> AnyView {
     let of_provider = (visit.place == Place::Provider).then(|| {
         let org = org_link(visit, Some(v.org), &v.org_name, true);
         let known = |text: &str| if text.is_empty() { "–".to_owned() } else { text.to_owned() };
-        let (hub, node) = (v.hub.as_ref().map_or_else(|| "–".to_owned(), ToString::to_string), known(&v.node));
+        let (hub, node) = (hub_link(visit, v.hub.as_ref()), known(&v.node));
         let on_hub = format!("{}/{}", v.namespace, v.hub_name);
         view! {
             <Fact name="Organization">{org}</Fact>
