@@ -32,7 +32,8 @@ demo: ## Get what is missing, build, and serve the demo with a PostgreSQL of its
 .PHONY: test
 test: ## Get what is missing and run everything: format, lints, cargo tests, browser tests
 	@scripts/setup.sh test
-	@cargo build -p server -p xtask
+	@# all targets at once: built by themselves, the tests' features would compile most dependencies a second time
+	@cargo build --workspace --all-targets
 	@$(xtask) test
 
 # --- for developers

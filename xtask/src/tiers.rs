@@ -10,6 +10,7 @@ use std::{
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, ExitCode, Stdio},
+    sync::{Mutex, PoisonError},
     time::Instant,
 };
 
@@ -25,6 +26,13 @@ struct Tier {
     count: Count,
 }
 
+/// What went wrong in short, to be said once more at the very end.
+static FAILURES: Mutex<Vec<String>> = Mutex::new(vec![]);
+
+fn failed(what: impl Into<String>) {
+    FAILURES.lock().unwrap_or_else(PoisonError::into_inner).push(what.into());
+}
+
 pub(crate) fn run_all() -> Result<ExitCode> {
     let mut tiers = vec![];
     let mut tier = |name, work: &dyn Fn() -> Result<Count>| {
@@ -32,6 +40,7 @@ pub(crate) fn run_all() -> Result<ExitCode> {
         let started = Instant::now();
         let count = work().unwrap_or_else(|error| {
             eprintln!("{name}: {error:#}");
+            failed(format!("{name}: {error:#}"));
             Count { passed: 0, failed: 1 }
         });
         tiers.push(Tier { name, seconds: started.elapsed().as_secs_f32(), count });
@@ -53,6 +62,9 @@ pub(crate) fn run_all() -> Result<ExitCode> {
     }
     tier("browser tests", &browser_tests);
 
+    for what in FAILURES.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        println!("\nFailed: {what}");
+    }
     println!();
     let mut total = Count::default();
     for Tier { name, seconds, count } in &tiers {
@@ -109,6 +121,9 @@ fn count_lines(command: &mut Command) -> Result<Count> {
     for line in BufReader::new(child.stdout.take().context("no output")?).lines() {
         let line = line?;
         println!("{line}");
+        if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... FAILED")) {
+            failed(name);
+        }
         if let Some(result) = line.strip_prefix("test result: ") {
             count.passed += number_before(result, " passed");
             count.failed += number_before(result, " failed");
@@ -143,6 +158,7 @@ fn browser_tests() -> Result<Count> {
         .context("Playwright could not be started")?;
     let text = fs::read_to_string(report).context("Playwright left no report")?;
     let report: serde_json::Value = serde_json::from_str(&text)?;
+    failures_in(&report["suites"]);
     let number = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
     let count = Count { passed: number("expected") + number("flaky"), failed: number("unexpected") };
     ensure!(status.success() || count.failed > 0, "Playwright failed: {status}");
@@ -159,5 +175,17 @@ mod tests {
         assert_eq!(number_before(line, " passed"), 12);
         assert_eq!(number_before(line, " failed"), 3);
         assert_eq!(number_before("nothing", " passed"), 0);
+    }
+}
+
+/// A failed test's name and the first lines of what it said; suites hold suites.
+fn failures_in(suites: &serde_json::Value) {
+    for suite in suites.as_array().into_iter().flatten() {
+        failures_in(&suite["suites"]);
+        for spec in suite["specs"].as_array().into_iter().flatten().filter(|s| s["ok"] == false) {
+            let said = spec["tests"][0]["results"][0]["errors"][0]["message"].as_str().unwrap_or("it did not end");
+            let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(20).collect();
+            failed(format!("{}\n  {}", spec["title"].as_str().unwrap_or_default(), said.join("\n  ")));
+        }
     }
 }

@@ -41,8 +41,8 @@ impl Theme {
 
 /// In the page and not in the stylesheet: from there Chromium now and then sees it too late and reports a broken transition.
 /// The policy allows it by its hash: a page fetched again is parsed under the first one's policy, where its nonce is unknown.
-pub const INLINE_STYLE: &str = "@view-transition{navigation:auto}";
-pub const INLINE_STYLE_HASH: &str = "sha256-SREix9zPMZHrSuo8zRSjb672r1gsHIh96MJuaZq6iJo=";
+pub const INLINE_STYLE: &str = "@media (prefers-reduced-motion:no-preference){@view-transition{navigation:auto}}";
+pub const INLINE_STYLE_HASH: &str = "sha256-SX7UqyxGVDSLzV90icKkPuaEGi8NcinaZfagIyBzAuY=";
 
 /// The whole document around a page's `body`. Needs `SiteRoot` and leptos_meta's context.
 pub fn html_document<V: IntoView>(options: LeptosOptions, body: impl FnOnce() -> V) -> impl IntoView {
