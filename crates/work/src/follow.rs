@@ -22,10 +22,31 @@ use tokio::sync::watch;
 struct Known {
     vms: HashMap<Key, VmPart>,
     instances: HashMap<Key, InstancePart>,
-    /// By the VM they belong to is not known before it is; they are few a namespace.
     volumes: HashMap<Key, VolumePart>,
+    /// Which VM a volume is a disk of.
+    used_by: HashMap<Key, Key>,
     /// The last that was heard is that nothing is heard.
     silent: bool,
+}
+
+impl Known {
+    fn put(&mut self, vm: VmPart) -> Key {
+        let key = vm.meta.key.clone();
+        self.used_by.extend(volumes_of(&vm).map(|volume| (volume, key.clone())));
+        self.vms.insert(key.clone(), vm);
+        key
+    }
+
+    fn take(&mut self, key: &Key) -> Option<VmPart> {
+        let vm = self.vms.remove(key)?;
+        volumes_of(&vm).for_each(|volume| drop(self.used_by.remove(&volume)));
+        Some(vm)
+    }
+}
+
+fn volumes_of(vm: &VmPart) -> impl Iterator<Item = Key> {
+    let named = vm.disks.iter().filter(|d| !d.volume.is_empty());
+    named.map(|d| Key::new(&vm.meta.key.namespace, &d.volume))
 }
 
 pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
@@ -60,7 +81,9 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
 async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {
     match event {
         Event::Snapshot(all) => {
-            known.vms = all.into_iter().map(|vm| (vm.meta.key.clone(), vm)).collect();
+            known.vms.clear();
+            known.used_by.clear();
+            all.into_iter().for_each(|vm| drop(known.put(vm)));
             known.silent = false;
             answers(shared, hub).await;
             if let Err(e) = compare(shared, hub, known).await {
@@ -69,8 +92,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             known.vms.keys().cloned().collect()
         }
         Event::Changed(vm) => {
-            let key = vm.meta.key.clone();
-            known.vms.insert(key.clone(), vm);
+            let key = known.put(vm);
             // a watch that goes on where it was cut shows no list
             if std::mem::take(&mut known.silent) {
                 answers(shared, hub).await;
@@ -81,7 +103,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             if std::mem::take(&mut known.silent) {
                 answers(shared, hub).await;
             }
-            if let Some(vm) = known.vms.remove(&key)
+            if let Some(vm) = known.take(&key)
                 && let Err(e) = gone(shared, hub, &vm, &uid).await
             {
                 tracing::debug!(hub_id = %hub, object = %key, error = %e, "a VM's end could not be written");
@@ -152,12 +174,7 @@ fn on_instance(known: &mut Known, event: Event<InstancePart>) -> Vec<Key> {
 }
 
 fn on_volume(known: &mut Known, event: Event<VolumePart>) -> Vec<Key> {
-    let owners = |known: &Known, volume: &Key| -> Vec<Key> {
-        let uses = |vm: &&VmPart| {
-            vm.meta.key.namespace == volume.namespace && vm.disks.iter().any(|d| d.volume == volume.name)
-        };
-        known.vms.values().filter(uses).map(|vm| vm.meta.key.clone()).collect()
-    };
+    let owners = |known: &Known, volume: &Key| -> Vec<Key> { known.used_by.get(volume).cloned().into_iter().collect() };
     match event {
         Event::Snapshot(all) => {
             known.volumes = all.into_iter().map(|v| (v.meta.key.clone(), v)).collect();
@@ -238,7 +255,8 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
     let Some(id) = vm.meta.ids.vm else {
         return stranger(shared, hub, vm).await;
     };
-    let seen = read::observe(vm, known.instances.get(&vm.meta.key), known.volumes.values());
+    let volumes = volumes_of(vm).filter_map(|volume| known.volumes.get(&volume));
+    let seen = read::observe(vm, known.instances.get(&vm.meta.key), volumes);
     let instance = seen.instance.as_ref();
     let small = |n: Option<i64>| n.and_then(|n| i32::try_from(n).ok());
     let report = Report {

@@ -6,8 +6,12 @@ use hub::{
     kubeconfig,
 };
 use model::{Error, HubId, Kind, Result};
-use std::{collections::HashMap, sync::Arc};
-use store::{Store, Vault};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+use store::{SealedCredential, Store, Vault};
 
 #[derive(Clone)]
 pub struct Hubs {
@@ -15,35 +19,65 @@ pub struct Hubs {
     vault: Vault,
     gate: Gate,
     clients: Arc<Clients>,
+    /// Which version of a hub's credentials was the present one, and when that was looked up.
+    versions: Arc<Mutex<HashMap<HubId, (i64, Instant)>>>,
 }
+
+/// So long an earlier look at a hub's credentials counts. Old ones in between do no harm: the hub refuses them.
+const FRESH: Duration = Duration::from_secs(1);
 
 impl Hubs {
     pub fn new(store: Store, vault: Vault, gate: Gate, clock: Clock) -> Hubs {
-        Hubs { store, vault, gate, clients: Arc::new(Clients::new(clock, Options::default())) }
+        Hubs {
+            store,
+            vault,
+            gate,
+            clients: Arc::new(Clients::new(clock, Options::default())),
+            versions: Arc::default(),
+        }
     }
 
     /// The client of a hub, with its present credentials.
     pub async fn client(&self, hub: &HubId) -> Result<Client> {
-        let (credential, version, trusted) = self.opened(hub).await?;
+        let looked_up = self.versions().get(hub).filter(|(_, at)| at.elapsed() < FRESH).map(|(version, _)| *version);
+        if let Some(client) = looked_up.and_then(|version| self.clients.kept_for(&hub.0, version)) {
+            return Ok(client);
+        }
+        let sealed = self.sealed(hub).await?;
+        self.versions().insert(hub.clone(), (sealed.version, Instant::now()));
+        if let Some(client) = self.clients.kept_for(&hub.0, sealed.version) {
+            return Ok(client);
+        }
+        let SealedCredential { version, trusted, .. } = sealed;
+        let credential = self.opened(hub, &sealed).await?;
         let gate = if trusted { Gate::open() } else { self.gate.clone() };
         self.clients.get(&hub.0, version, || Ok((credential, gate))).map_err(|e| Error::Internal(e.message()))
     }
 
     pub(crate) async fn credential(&self, hub: &HubId) -> Result<Credential> {
-        Ok(self.opened(hub).await?.0)
+        let sealed = self.sealed(hub).await?;
+        self.opened(hub, &sealed).await
     }
 
-    async fn opened(&self, hub: &HubId) -> Result<(Credential, i64, bool)> {
-        let sealed = self.store.credential_of_hub(hub).await?.ok_or(Error::NotFound(Kind::Hub))?;
+    fn versions(&self) -> MutexGuard<'_, HashMap<HubId, (i64, Instant)>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn sealed(&self, hub: &HubId) -> Result<SealedCredential> {
+        self.store.credential_of_hub(hub).await?.ok_or(Error::NotFound(Kind::Hub))
+    }
+
+    async fn opened(&self, hub: &HubId, sealed: &SealedCredential) -> Result<Credential> {
         let plain = self.vault.open(&format!("hub/{hub}"), &sealed.sealed).await?;
         let text =
             String::from_utf8(plain).map_err(|_| Error::Internal(format!("the kubeconfig of {hub} is no text")))?;
         let refused =
             |e: kubeconfig::Refused| Error::Internal(format!("the kubeconfig of {hub}: {}: {}", e.field, e.message));
-        Ok((kubeconfig::parse(&text).map_err(refused)?, sealed.version, sealed.trusted))
+        kubeconfig::parse(&text).map_err(refused)
     }
 
     pub fn forget(&self, hub: &HubId) {
+        self.versions().remove(hub);
         self.clients.forget(&hub.0);
     }
 

@@ -35,7 +35,7 @@ impl Clients {
     }
 
     /// A caller that knows only older credentials gets the newer client.
-    fn kept_for(&self, hub: &str, version: i64) -> Option<Client> {
+    pub fn kept_for(&self, hub: &str, version: i64) -> Option<Client> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(hub).filter(|(v, _)| *v >= version).map(|(_, c)| c.clone())
     }
