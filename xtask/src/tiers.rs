@@ -165,6 +165,18 @@ fn browser_tests() -> Result<Count> {
     Ok(count)
 }
 
+/// A failed test's name and the first lines of what it said; suites hold suites.
+fn failures_in(suites: &serde_json::Value) {
+    for suite in suites.as_array().into_iter().flatten() {
+        failures_in(&suite["suites"]);
+        for spec in suite["specs"].as_array().into_iter().flatten().filter(|s| s["ok"] == false) {
+            let said = spec["tests"][0]["results"][0]["errors"][0]["message"].as_str().unwrap_or("it did not end");
+            let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(20).collect();
+            failed(format!("{}\n  {}", spec["title"].as_str().unwrap_or_default(), said.join("\n  ")));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::number_before;
@@ -175,17 +187,5 @@ mod tests {
         assert_eq!(number_before(line, " passed"), 12);
         assert_eq!(number_before(line, " failed"), 3);
         assert_eq!(number_before("nothing", " passed"), 0);
-    }
-}
-
-/// A failed test's name and the first lines of what it said; suites hold suites.
-fn failures_in(suites: &serde_json::Value) {
-    for suite in suites.as_array().into_iter().flatten() {
-        failures_in(&suite["suites"]);
-        for spec in suite["specs"].as_array().into_iter().flatten().filter(|s| s["ok"] == false) {
-            let said = spec["tests"][0]["results"][0]["errors"][0]["message"].as_str().unwrap_or("it did not end");
-            let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(20).collect();
-            failed(format!("{}\n  {}", spec["title"].as_str().unwrap_or_default(), said.join("\n  ")));
-        }
     }
 }
