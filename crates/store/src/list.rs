@@ -12,7 +12,7 @@ use uuid::Uuid;
 pub(crate) struct ListSql {
     pub columns: &'static str,
     pub from: &'static str,
-    /// The joins that filters and search need, for counting.
+    /// The joins that filters and search need, for counting. Left joins: PostgreSQL leaves out those that nothing asks for.
     pub count_from: &'static str,
     /// What always holds, as `t.deleted_at is null`.
     pub living: &'static str,

@@ -21,7 +21,7 @@ const SQL: ListSql = ListSql {
               t.vm_limit, t.cpu_limit, t.memory_limit_mb, t.storage_limit_mb, t.vms_used, t.cpus_used, t.memory_used_mb, \
               t.storage_used_mb, t.last_sign_in_at, t.version, t.created_at, t.updated_at, t.updated_by",
     from: "users t join organizations o on o.id = t.org_id join roles r on r.id = t.role_id",
-    count_from: "users t join organizations o on o.id = t.org_id join roles r on r.id = t.role_id",
+    count_from: "users t left join organizations o on o.id = t.org_id left join roles r on r.id = t.role_id",
     living: "t.deleted_at is null",
     sorts: &[
         sort("name", "lower(t.name)", "text"),

@@ -29,7 +29,7 @@ const SQL: ListSql = ListSql {
            count(*) filter (where obs_state = 'missing') as missing, \
            coalesce(sum(cpus), 0)::bigint as cpus, coalesce(sum(memory_mb), 0)::bigint as memory_mb \
            from vms v where v.vapp_id = t.id and v.deleted_at is null) m",
-    count_from: "vapps t join vdcs d on d.id = t.vdc_id",
+    count_from: "vapps t left join vdcs d on d.id = t.vdc_id",
     living: "t.gone_at is null",
     sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.description"],

@@ -20,7 +20,7 @@ use uuid::Uuid;
 const SQL: ListSql = ListSql {
     columns: "t.*, o.name as org_name",
     from: "vdcs t join organizations o on o.id = t.org_id",
-    count_from: "vdcs t join organizations o on o.id = t.org_id",
+    count_from: "vdcs t left join organizations o on o.id = t.org_id",
     living: "t.deleted_at is null",
     sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
     search: &["t.name", "t.description", "o.name"],

@@ -24,7 +24,7 @@ pub(crate) const SQL: ListSql = ListSql {
         t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by",
     from: "vms t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id \
            left join users u on u.id = t.owner_id left join hubs h on h.id = t.hub_id",
-    count_from: "vms t join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id",
+    count_from: "vms t left join vdcs d on d.id = t.vdc_id left join vapps a on a.id = t.vapp_id",
     living: "t.gone_at is null",
     sorts: &[
         sort("name", "lower(t.name)", "text"),
