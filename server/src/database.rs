@@ -14,7 +14,13 @@ pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
     let url = settings.database.url.as_ref().context("database.url is not set")?;
     let limit = |duration: Duration| time::Duration::try_from(duration).context("a session limit is too long");
     let store = Store::open(url.expose(), settings.database.max_connections)?;
-    let vault = settings.auth.secret.as_ref().map(|secret| Vault::new(store.clone(), secret.expose()));
+    let vault = settings.auth.secret.as_ref().map(|secret| {
+        let vault = Vault::new(store.clone(), secret.expose());
+        match &settings.auth.old_secret {
+            Some(old) => vault.or_old(old.expose()),
+            None => vault,
+        }
+    });
     Ok(Domain {
         store,
         vault,

@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod event;
 pub mod hub;
 pub mod idp;
+pub mod keys;
 pub mod org;
 pub mod overview;
 mod password;

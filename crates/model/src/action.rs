@@ -103,6 +103,8 @@ actions! {
     HubFault "hub.fault" Hub HubManage Provider changes "switch a fault of a simulated hub" "Switched a fault of hub",
     WorkList "work.list" Hub HubView Provider reads "see the queue of work" "Looked at the queue of work",
     WorkRetry "work.retry" Hub HubManage Provider changes "try failed work again" "Tried again",
+    KeysList "keys.list" Installation HubView Provider reads "see which keys are in use" "Looked at the keys of",
+    KeysRotate "keys.rotate" Installation HubManage Provider changes "change the keys that secrets are sealed with" "Changed the keys of",
     CatalogList "catalog.list" Catalog CatalogViewPublished Org reads "list catalogs" "Listed catalogs",
     CatalogView "catalog.view" Catalog CatalogViewPublished Org reads "see a catalog" "Looked at catalog",
     CatalogCreate "catalog.create" Catalog CatalogCreate Org changes "create a catalog" "Created catalog",

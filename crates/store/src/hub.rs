@@ -421,20 +421,6 @@ impl Write<'_> {
         sqlx::query!("delete from hubs where id = $1", hub.id.0).execute(&mut *self.tx).await.map_err(mapped)?;
         Ok(())
     }
-
-    /// Another sealing of the same secret, as when keys are changed.
-    pub async fn hub_reseal(&mut self, hub: &HubId, version: i64, credential: &[u8]) -> Result<()> {
-        sqlx::query!(
-            "update hubs set credential = $3 where id = $1 and credential_version = $2",
-            hub.0,
-            version,
-            credential
-        )
-        .execute(&mut *self.tx)
-        .await
-        .map_err(mapped)?;
-        Ok(())
-    }
 }
 
 fn words(capabilities: &[Capability]) -> Vec<String> {

@@ -73,9 +73,32 @@ impl Store {
             .await
             .map_err(mapped)
     }
+
+    /// All client secrets, sealed.
+    pub async fn client_secrets(&self) -> Result<Vec<(OrgId, Vec<u8>)>> {
+        let rows = sqlx::query!("select org_id, client_secret from identity_providers order by org_id")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (OrgId(r.org_id), r.client_secret)).collect())
+    }
 }
 
 impl Write<'_> {
+    /// The same client secret, sealed anew; false: it was changed meanwhile.
+    pub async fn client_secret_reseal(&mut self, org: OrgId, old: &[u8], new: &[u8]) -> Result<bool> {
+        let done = sqlx::query!(
+            "update identity_providers set client_secret = $3 where org_id = $1 and client_secret = $2",
+            org.0,
+            old,
+            new
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() > 0)
+    }
+
     pub async fn identity_provider(&mut self, org: &Authorized<Org>) -> Result<Option<IdentityProvider>> {
         find(&mut self.tx, Some(org.id), None).await
     }

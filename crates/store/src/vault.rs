@@ -7,7 +7,12 @@ use ring::{
     hkdf,
     rand::{SecureRandom, SystemRandom},
 };
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 use tokio::sync::RwLock;
 use uuid::Uuid;
 
@@ -15,11 +20,51 @@ use uuid::Uuid;
 const FORMAT: u8 = 2;
 const KEY_LEN: usize = 32;
 
+/// For how long the data keys are believed to be all there are: another replica may have made one.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// What a master secret seals with, and the name it goes by. The name says nothing about the secret.
+#[derive(Clone)]
+pub(crate) struct Master {
+    pub(crate) name: String,
+    pub(crate) key: LessSafeKey,
+}
+
+struct NameLen;
+
+impl hkdf::KeyType for NameLen {
+    fn len(&self) -> usize {
+        8
+    }
+}
+
+impl Master {
+    fn new(secret: &str) -> Master {
+        let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, b"ssvirt").extract(secret.as_bytes());
+        let key = derived.expand(&[b"data keys"], &CHACHA20_POLY1305).expect("one key is never too long");
+        let mut name = [0; 8];
+        let named = derived.expand(&[b"name of the master secret"], NameLen).and_then(|okm| okm.fill(&mut name));
+        named.expect("eight bytes are never too long");
+        let name = name.iter().map(|b| format!("{b:02x}")).collect();
+        Master { name, key: LessSafeKey::new(UnboundKey::from(key)) }
+    }
+}
+
 #[derive(Clone)]
 pub struct Vault {
-    store: Store,
-    master: LessSafeKey,
-    keys: Arc<RwLock<BTreeMap<Uuid, LessSafeKey>>>,
+    pub(crate) store: Store,
+    /// The first one seals; the others only open.
+    pub(crate) masters: Vec<Master>,
+    known: Arc<RwLock<Known>>,
+}
+
+/// The data keys, as they were last read.
+#[derive(Default)]
+struct Known {
+    keys: BTreeMap<Uuid, LessSafeKey>,
+    /// Those that none of our master secrets opens, with the name of the one that would.
+    locked: BTreeMap<Uuid, String>,
+    read_at: Option<Instant>,
 }
 
 impl fmt::Debug for Vault {
@@ -31,83 +76,127 @@ impl fmt::Debug for Vault {
 impl Vault {
     /// Reads nothing yet: the database may be down.
     pub fn new(store: Store, master_secret: &str) -> Vault {
-        let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"ssvirt");
-        let derived = salt.extract(master_secret.as_bytes());
-        let key = derived.expand(&[b"data keys"], &CHACHA20_POLY1305).expect("one key is never too long");
-        Vault { store, master: LessSafeKey::new(UnboundKey::from(key)), keys: Arc::default() }
+        Vault { store, masters: vec![Master::new(master_secret)], known: Arc::default() }
+    }
+
+    /// Also opens what was sealed with an earlier master secret.
+    pub fn or_old(mut self, master_secret: &str) -> Vault {
+        self.masters.push(Master::new(master_secret));
+        self.masters.dedup_by(|a, b| a.name == b.name);
+        self
     }
 
     /// `of` names what the secret belongs to, as `hub/vmaas-primary`: it can't be opened as anything else's.
     pub async fn seal(&self, of: &str, plain: &[u8]) -> Result<Vec<u8>> {
-        let (id, key) = self.current().await?;
+        let (id, key) = self.newest().await?;
         let text = sealed_with(&key, of, plain)?;
         Ok([&[FORMAT][..], id.as_bytes(), &text].concat())
     }
 
     pub async fn open(&self, of: &str, sealed: &[u8]) -> Result<Vec<u8>> {
-        let lost = || {
-            Error::Internal(format!(
-                "the secret of {of} can't be opened: auth.secret is not the one it was sealed with, or it was moved; set it anew"
-            ))
-        };
-        let (id, text) = sealed.strip_prefix(&[FORMAT]).and_then(|s| s.split_first_chunk::<16>()).ok_or_else(lost)?;
+        let lost = |why: &str| Error::Internal(format!("the secret of {of} can't be opened: {why}"));
+        let (id, text) = sealed
+            .strip_prefix(&[FORMAT])
+            .and_then(|s| s.split_first_chunk::<16>())
+            .ok_or_else(|| lost("it was not sealed here; set it anew"))?;
         let id = Uuid::from_bytes(*id);
-        let mut known = self.keys.read().await.get(&id).cloned();
-        if known.is_none() {
+        if !self.known.read().await.keys.contains_key(&id) {
             self.load().await?;
-            known = self.keys.read().await.get(&id).cloned();
         }
-        opened_with(&known.ok_or_else(lost)?, of, text).ok_or_else(lost)
+        let known = self.known.read().await;
+        let Some(key) = known.keys.get(&id) else {
+            return Err(match known.locked.get(&id) {
+                Some(master) => lost(&self.locked(id, master)),
+                None => lost(&format!("its data key {id} is missing; set it anew")),
+            });
+        };
+        opened_with(key, of, text).ok_or_else(|| lost("it was changed or moved; set it anew"))
     }
 
-    /// Is it sealed with the newest key?
-    pub async fn is_current(&self, sealed: &[u8]) -> Result<bool> {
-        let (id, _) = self.current().await?;
-        Ok(sealed.get(1..17) == Some(&id.as_bytes()[..]))
+    /// Why a data key stays closed, and what opens it.
+    pub(crate) fn locked(&self, id: Uuid, master: &str) -> String {
+        let ours = self.masters.first().map_or("", |m| m.name.as_str());
+        let needed = if master.is_empty() { "another master secret" } else { master };
+        format!(
+            "its data key {id} is sealed with {needed}, and auth.secret is {ours}; set auth.old_secret to the master secret it was sealed with"
+        )
     }
 
-    /// A new data key; what is sealed from now on takes it.
-    pub async fn add_key(&self) -> Result<()> {
+    /// A new data key, closed, for the table.
+    pub(crate) fn new_key(&self) -> Result<(Uuid, Vec<u8>, &str)> {
+        let master = self.masters.first().ok_or_else(|| Error::Internal("no master secret".into()))?;
         let mut plain = [0; KEY_LEN];
         SystemRandom::new().fill(&mut plain).map_err(|_| Error::Internal("no randomness".into()))?;
         let id = Uuid::now_v7();
-        let sealed = sealed_with(&self.master, &format!("key/{id}"), &plain)?;
-        sqlx::query!("insert into data_keys (id, sealed) values ($1, $2)", id, sealed)
-            .execute(&self.store.pool)
+        Ok((id, sealed_with(&master.key, &sealed_as(id), &plain)?, &master.name))
+    }
+
+    /// The newest data key, by its id: they are v7. The very first one is made here.
+    pub(crate) async fn newest(&self) -> Result<(Uuid, LessSafeKey)> {
+        if self.known.read().await.read_at.is_none_or(|at| at.elapsed() > FRESH) {
+            self.load().await?;
+        }
+        if self.known.read().await.is_empty() {
+            let (id, sealed, master) = self.new_key()?;
+            sqlx::query!("insert into data_keys (id, sealed, master) values ($1, $2, $3)", id, sealed, master)
+                .execute(&self.store.pool)
+                .await
+                .map_err(mapped)?;
+            self.load().await?;
+        }
+        let known = self.known.read().await;
+        match (known.keys.last_key_value(), known.locked.last_key_value()) {
+            (Some((id, key)), locked) if locked.is_none_or(|(l, _)| l < id) => Ok((*id, key.clone())),
+            (_, Some((id, master))) => {
+                Err(Error::Internal(format!("nothing can be sealed: {}", self.locked(*id, master))))
+            }
+            _ => Err(Error::Internal("there is no data key".into())),
+        }
+    }
+
+    /// The key of a data key in the table, by the first master secret that opens it.
+    pub(crate) fn unwrapped(&self, id: Uuid, sealed: &[u8]) -> Option<(&Master, Vec<u8>)> {
+        self.masters.iter().find_map(|m| Some((m, opened_with(&m.key, &sealed_as(id), sealed)?)))
+    }
+
+    pub(crate) async fn load(&self) -> Result<()> {
+        let rows = sqlx::query!("select id, sealed, master from data_keys")
+            .fetch_all(&self.store.pool)
             .await
             .map_err(mapped)?;
-        self.load().await
-    }
-
-    /// The newest key, by its id: they are v7.
-    async fn current(&self) -> Result<(Uuid, LessSafeKey)> {
-        loop {
-            if let Some((id, key)) = self.keys.read().await.last_key_value() {
-                return Ok((*id, key.clone()));
-            }
-            self.load().await?;
-            if self.keys.read().await.is_empty() {
-                self.add_key().await?;
-            }
-        }
-    }
-
-    async fn load(&self) -> Result<()> {
-        let rows =
-            sqlx::query!("select id, sealed from data_keys").fetch_all(&self.store.pool).await.map_err(mapped)?;
-        let mut keys = self.keys.write().await;
+        let mut now = Known { read_at: Some(Instant::now()), ..Known::default() };
         for row in rows {
-            let plain = opened_with(&self.master, &format!("key/{}", row.id), &row.sealed).ok_or_else(|| {
-                Error::Internal("a data key can't be opened: auth.secret is not the one it was sealed with".into())
-            })?;
+            let Some((_, plain)) = self.unwrapped(row.id, &row.sealed) else {
+                now.locked.insert(row.id, row.master);
+                continue;
+            };
             let key = UnboundKey::new(&CHACHA20_POLY1305, &plain).map_err(|_| Error::Internal("a bad key".into()))?;
-            keys.insert(row.id, LessSafeKey::new(key));
+            now.keys.insert(row.id, LessSafeKey::new(key));
         }
+        let mut known = self.known.write().await;
+        // what was opened once stays open: its data key may be sealed with a master secret that came after us
+        for (id, key) in std::mem::take(&mut known.keys) {
+            if now.locked.remove(&id).is_some() {
+                now.keys.insert(id, key);
+            }
+        }
+        *known = now;
         Ok(())
     }
 }
 
-fn sealed_with(key: &LessSafeKey, of: &str, plain: &[u8]) -> Result<Vec<u8>> {
+impl Known {
+    fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.locked.is_empty()
+    }
+}
+
+/// What a data key is sealed as.
+pub(crate) fn sealed_as(key: Uuid) -> String {
+    format!("key/{key}")
+}
+
+pub(crate) fn sealed_with(key: &LessSafeKey, of: &str, plain: &[u8]) -> Result<Vec<u8>> {
     let failed = |_| Error::Internal(format!("the secret of {of} could not be sealed"));
     let mut nonce = [0; NONCE_LEN];
     SystemRandom::new().fill(&mut nonce).map_err(failed)?;

@@ -1,11 +1,12 @@
 //! `ssvirt check`: every setting, its value, where it came from, and what is wrong.
 
 use crate::{
-    database,
+    database, oidc,
     settings::{self, Need, Resolved, Secret, SettingFlags, Settings, Sources},
     tls,
 };
-use domain::Store;
+use domain::{Domain, Store, keys};
+use model::Actor;
 use std::process::ExitCode;
 
 /// Show every setting, its value and source, and try what they lead to
@@ -27,13 +28,23 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     println!("Settings\n{}", settings::print(&resolved));
     let mut problems = Vec::new();
     let mut warnings = resolved.warnings.clone();
-    match Settings::build(&resolved, Need::Serve) {
-        Ok(settings) => certificate(&settings, &mut problems, &mut warnings),
-        Err(settings::Problems(wrong)) => problems.extend(wrong),
-    }
+    let settings = match Settings::build(&resolved, Need::Serve) {
+        Ok(settings) => {
+            certificate(&settings, &mut problems, &mut warnings);
+            Some(settings)
+        }
+        Err(settings::Problems(wrong)) => {
+            problems.extend(wrong);
+            None
+        }
+    };
     // whatever else is wrong, it helps to know whether the database is
     if let Some(url) = resolved.database_url() {
-        problems.extend(database(&url).await);
+        match (database(&url).await, settings) {
+            (Some(wrong), _) => problems.push(wrong),
+            (None, Some(settings)) => contents(&settings, &mut problems, &mut warnings).await,
+            (None, None) => {}
+        }
     }
     list("Warnings", &warnings);
     list("Problems", &problems);
@@ -92,6 +103,44 @@ async fn database(url: &Secret) -> Option<String> {
         Ok(n) => Some(format!("the database lacks {n} migrations; run ssvirt migrate")),
         Err(error) => Some(format!("the database cannot be used: {}", database::explained(error))),
     }
+}
+
+/// Tries what the database holds with these settings.
+async fn contents(settings: &Settings, problems: &mut Vec<String>, warnings: &mut Vec<String>) {
+    let tried = async {
+        let domain = database::open(settings)?;
+        let operator = domain::bootstrap::operator(&domain).await.map_err(database::explained)?;
+        keys(settings, &domain, &operator, problems, warnings).await.map_err(database::explained)?;
+        domain.store.close().await;
+        anyhow::Ok(())
+    };
+    let tried: anyhow::Result<()> = tried.await;
+    if let Err(error) = tried {
+        problems.push(format!("what the database holds cannot be checked: {error:#}"));
+    }
+}
+
+/// Can every secret be opened, and is a change of the master secret left half done?
+async fn keys(
+    settings: &Settings,
+    domain: &Domain,
+    operator: &Actor,
+    problems: &mut Vec<String>,
+    warnings: &mut Vec<String>,
+) -> model::Result<()> {
+    let Some(sealer) = oidc::sealer(&settings.auth) else { return Ok(()) };
+    let keys = keys::list(domain, operator, &sealer).await?;
+    problems.extend(keys.lost());
+    match keys.behind() {
+        0 if settings.auth.old_secret.is_some() => {
+            warnings.push("nothing needs auth.old_secret any more; take it out of the settings".to_owned());
+        }
+        0 => {}
+        n => warnings.push(format!(
+            "{n} data keys and client secrets are sealed with auth.old_secret; run ssvirt keys rotate, and take it out then"
+        )),
+    }
+    Ok(())
 }
 
 fn list(title: &str, lines: &[String]) {

@@ -5,6 +5,7 @@ mod controller;
 mod demo;
 mod hub;
 mod idp;
+mod keys;
 mod migrate;
 mod permissions;
 mod serve;
@@ -33,6 +34,7 @@ enum Command {
     User(user::Args),
     Idp(idp::Args),
     Hub(hub::Args),
+    Keys(keys::Args),
     Permissions(permissions::Args),
 }
 
@@ -50,6 +52,7 @@ pub fn run() -> ExitCode {
         Command::User(args) => block_on(user::run(args)),
         Command::Idp(args) => block_on(idp::run(args)),
         Command::Hub(args) => block_on(hub::run(args)),
+        Command::Keys(args) => block_on(keys::run(args)),
         Command::Permissions(args) => Ok(permissions::run(args)),
     };
     match result {

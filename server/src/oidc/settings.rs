@@ -12,7 +12,11 @@ use model::{idp::IdpSpec, org::PROVIDER};
 
 /// Opens and seals client secrets; None without a master secret.
 pub(crate) fn sealer(auth: &Auth) -> Option<Sealer> {
-    auth.secret.as_ref().map(|secret| Sealer::new(secret.expose()))
+    let sealer = Sealer::new(auth.secret.as_ref()?.expose());
+    Some(match &auth.old_secret {
+        Some(old) => sealer.or_old(old.expose()),
+        None => sealer,
+    })
 }
 
 /// Brings the database in line with the settings, if they name an identity provider. Called at every start.

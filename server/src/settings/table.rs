@@ -140,6 +140,14 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "auth.old_secret",
+        also_env: &["SSVIRT_OLD_SECRET"],
+        unset: "needed only while the master secret is changed",
+        kind: Kind::MasterSecret,
+        help: "The master secret before this one: what it sealed can still be opened, and ssvirt keys rotate seals it anew",
+        ..BASE
+    },
+    Row {
         key: "auth.session_absolute",
         also_env: &["JWT_TOKEN_EXPIRY"],
         default: Some("24h"),

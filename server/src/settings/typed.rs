@@ -56,6 +56,8 @@ pub struct TlsFiles {
 #[derive(Debug, Clone)]
 pub struct Auth {
     pub secret: Option<Secret>,
+    /// The one before it, while the secret is changed.
+    pub old_secret: Option<Secret>,
     pub session_absolute: Duration,
     pub session_idle: Duration,
     pub max_concurrent_hashes: usize,
@@ -137,6 +139,7 @@ impl Settings {
             },
             auth: Auth {
                 secret: read.secret("auth.secret"),
+                old_secret: read.secret("auth.old_secret"),
                 session_absolute: read.duration("auth.session_absolute"),
                 session_idle: read.duration("auth.session_idle"),
                 max_concurrent_hashes: read.number("auth.max_concurrent_hashes") as usize,

@@ -15,6 +15,7 @@ mod home;
 mod hub_commands;
 mod hubs;
 mod input;
+mod keys;
 mod limits;
 mod listeners;
 mod lists;

@@ -37,7 +37,7 @@ fn another(key: &str) -> &'static str {
         "api.public_url" | "api.cors_origins" => "https://x.example.com",
         "api.trusted_proxies" => "10.0.0.0/8",
         "api.metrics" => "off",
-        "auth.secret" => SECRET,
+        "auth.secret" | "auth.old_secret" => SECRET,
         "auth.oidc_issuer" => "https://login.example.com/realms/cloud",
         "auth.oidc_groups" => "cloud-admins=System Administrator",
         "kubernetes.namespace" => "elsewhere",

@@ -31,9 +31,10 @@ impl fmt::Debug for ClientSecret {
     }
 }
 
-/// Seals and opens with a key that is derived from the master secret and serves nothing else.
+/// Seals and opens with a key that is derived from the master secret and serves nothing else. The first key seals; the
+/// others, of earlier master secrets, only open.
 #[derive(Clone)]
-pub struct Sealer(LessSafeKey);
+pub struct Sealer(Vec<LessSafeKey>);
 
 impl fmt::Debug for Sealer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -43,10 +44,13 @@ impl fmt::Debug for Sealer {
 
 impl Sealer {
     pub fn new(master_secret: &str) -> Sealer {
-        let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"ssvirt");
-        let derived = salt.extract(master_secret.as_bytes());
-        let key = derived.expand(&[b"client secrets of identity providers"], &CHACHA20_POLY1305);
-        Sealer(LessSafeKey::new(UnboundKey::from(key.expect("one key is never too long"))))
+        Sealer(vec![key_of(master_secret)])
+    }
+
+    /// Also opens what was sealed with an earlier master secret.
+    pub fn or_old(mut self, master_secret: &str) -> Sealer {
+        self.0.push(key_of(master_secret));
+        self
     }
 
     pub fn seal(&self, org: OrgId, secret: &ClientSecret) -> Result<Vec<u8>> {
@@ -55,27 +59,37 @@ impl Sealer {
         SystemRandom::new().fill(&mut nonce).map_err(failed)?;
         let mut text = secret.0.clone().into_bytes();
         let aad = Aad::from(org.0.into_bytes());
-        self.0.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut text).map_err(failed)?;
+        let key = self.0.first().ok_or_else(|| Error::Internal("no master secret".into()))?;
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), aad, &mut text).map_err(failed)?;
         Ok([&[FORMAT][..], &nonce, &text].concat())
     }
 
     pub fn open(&self, org: OrgId, sealed: &[u8]) -> Result<ClientSecret> {
-        self.opened(org, sealed).ok_or_else(|| {
+        self.opened(org, sealed).map(|(_, secret)| secret).ok_or_else(|| {
             Error::Internal(
-                "the client secret of an identity provider can't be opened; auth.secret is not the one it was sealed with: \
-                 set it anew with ssvirt idp set"
+                "the client secret of an identity provider can't be opened; neither auth.secret nor auth.old_secret is the one \
+                 it was sealed with: set it anew with ssvirt idp set"
                     .into(),
             )
         })
     }
 
-    fn opened(&self, org: OrgId, sealed: &[u8]) -> Option<ClientSecret> {
+    /// With the place of the key that opens it: 0 is the present master secret's.
+    pub(crate) fn opened(&self, org: OrgId, sealed: &[u8]) -> Option<(usize, ClientSecret)> {
         let (nonce, text) = sealed.strip_prefix(&[FORMAT])?.split_first_chunk::<NONCE_LEN>()?;
-        let mut text = text.to_vec();
-        let aad = Aad::from(org.0.into_bytes());
-        let plain = self.0.open_in_place(Nonce::assume_unique_for_key(*nonce), aad, &mut text).ok()?;
-        String::from_utf8(plain.to_vec()).ok().map(ClientSecret)
+        self.0.iter().enumerate().find_map(|(i, key)| {
+            let mut text = text.to_vec();
+            let aad = Aad::from(org.0.into_bytes());
+            let plain = key.open_in_place(Nonce::assume_unique_for_key(*nonce), aad, &mut text).ok()?;
+            String::from_utf8(plain.to_vec()).ok().map(|secret| (i, ClientSecret(secret)))
+        })
     }
+}
+
+fn key_of(master_secret: &str) -> LessSafeKey {
+    let derived = hkdf::Salt::new(hkdf::HKDF_SHA256, b"ssvirt").extract(master_secret.as_bytes());
+    let key = derived.expand(&[b"client secrets of identity providers"], &CHACHA20_POLY1305);
+    LessSafeKey::new(UnboundKey::from(key.expect("one key is never too long")))
 }
 
 #[cfg(test)]
@@ -93,6 +107,9 @@ mod tests {
         assert_eq!(sealer.open(ACME, &sealed).unwrap(), secret);
         assert_eq!(Sealer::new("a master secret").open(ACME, &sealed).unwrap(), secret);
         assert!(Sealer::new("another one").open(ACME, &sealed).is_err());
+        let later = Sealer::new("another one").or_old("a master secret");
+        assert_eq!(later.open(ACME, &sealed).unwrap(), secret);
+        assert!(sealer.open(ACME, &later.seal(ACME, &secret).unwrap()).is_err(), "the old one seals nothing");
         assert!(sealer.open(OrgId(Uuid::from_u128(2)), &sealed).is_err());
     }
 
