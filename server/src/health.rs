@@ -26,15 +26,23 @@ struct Check {
     ready: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// What is not as it should be, by name, though work goes on without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    degraded: Vec<String>,
 }
 
 impl Check {
     fn ready(name: &'static str) -> Check {
-        Check { name, ready: true, message: None }
+        Check { name, ready: true, message: None, degraded: Vec::new() }
     }
 
     fn not_ready(name: &'static str, message: impl Into<String>) -> Check {
-        Check { name, ready: false, message: Some(message.into()) }
+        Check { name, ready: false, message: Some(message.into()), degraded: Vec::new() }
+    }
+
+    /// Ready all the same.
+    fn degraded(name: &'static str, message: impl Into<String>, degraded: Vec<String>) -> Check {
+        Check { name, ready: true, message: Some(message.into()), degraded }
     }
 }
 
@@ -46,7 +54,11 @@ async fn readyz(State(state): State<AppState>, headers: HeaderMap) -> Response {
         let lines = checks.iter().map(|c| format!("{}: {}\n", c.name, c.message.as_deref().unwrap_or("ready")));
         lines.collect::<String>().into_response()
     } else {
-        let status = if ready { "ready" } else { "not ready" };
+        let status = match ready {
+            true if checks.iter().any(|check| !check.degraded.is_empty()) => "degraded",
+            true => "ready",
+            false => "not ready",
+        };
         let body = serde_json::json!({ "status": status, "checks": checks }).to_string();
         ([(header::CONTENT_TYPE, "application/json")], body).into_response()
     };
@@ -79,5 +91,21 @@ async fn checks(state: &AppState) -> Vec<Check> {
             Check::not_ready("migrations", "not known while the database does not answer"),
         ),
     };
-    vec![process, database, migrations]
+    let mut all = vec![process, database, migrations];
+    if all.iter().all(|check| check.ready) {
+        all.push(hubs(state).await);
+    }
+    all
+}
+
+/// A silent hub makes nobody unready: what is asked of it is taken and done later. Its name is told, and no more.
+async fn hubs(state: &AppState) -> Check {
+    match tokio::time::timeout(PATIENCE, state.domain.store.silent_hubs()).await {
+        Ok(Ok(silent)) if silent.is_empty() => Check::ready("hubs"),
+        Ok(Ok(silent)) => {
+            let names: Vec<String> = silent.into_iter().map(|hub| hub.0).collect();
+            Check::degraded("hubs", format!("degraded: no answer from {}", names.join(", ")), names)
+        }
+        Ok(Err(_)) | Err(_) => Check::not_ready("hubs", "not known: the database does not answer"),
+    }
 }

@@ -270,6 +270,15 @@ impl Store {
         Ok(news.unwrap_or(false))
     }
 
+    /// Those that do not answer, by name.
+    pub async fn silent_hubs(&self) -> Result<Vec<HubId>> {
+        let ids = sqlx::query_scalar!("select id from hubs where state = 'unreachable' order by id")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(ids.into_iter().map(HubId).collect())
+    }
+
     pub async fn hub_is_silent(&self, hub: &HubId) -> Result<bool> {
         let silent = sqlx::query_scalar!(r#"select state = 'unreachable' as "silent!" from hubs where id = $1"#, hub.0)
             .fetch_optional(&self.pool)

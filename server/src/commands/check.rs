@@ -5,9 +5,18 @@ use crate::{
     settings::{self, Need, Resolved, Secret, SettingFlags, Settings, Sources},
     tls,
 };
-use domain::{Domain, Store, keys};
-use model::Actor;
+use domain::{Domain, Store, hub, keys, probe};
+use model::{
+    Actor, OrgId,
+    hub::{CheckState, Hub},
+    org::PROVIDER,
+};
 use std::process::ExitCode;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+/// From then on the end of a certificate or credential is worth a word.
+const SOON: time::Duration = time::Duration::days(14);
 
 /// Show every setting, its value and source, and try what they lead to
 #[derive(Debug, clap::Args)]
@@ -64,7 +73,7 @@ fn certificate(settings: &Settings, problems: &mut Vec<String>, warnings: &mut V
     let now = domain::system_clock()();
     match tls::expiry(&files.cert) {
         Ok(end) if end < now => problems.push(format!("{} ended on {}", files.cert.display(), end.date())),
-        Ok(end) if end < now + time::Duration::days(14) => {
+        Ok(end) if end < now + SOON => {
             warnings.push(format!("{} ends soon, on {}", files.cert.display(), end.date()));
         }
         Ok(_) => {}
@@ -109,8 +118,10 @@ async fn database(url: &Secret) -> Option<String> {
 async fn contents(settings: &Settings, problems: &mut Vec<String>, warnings: &mut Vec<String>) {
     let tried = async {
         let domain = database::open(settings)?;
-        let operator = domain::bootstrap::operator(&domain).await.map_err(database::explained)?;
+        // it only looks, so nothing is recorded under its name
+        let operator = Actor::operator(OrgId(Uuid::nil()), PROVIDER);
         keys(settings, &domain, &operator, problems, warnings).await.map_err(database::explained)?;
+        hubs(&domain, &operator, problems, warnings).await.map_err(database::explained)?;
         domain.store.close().await;
         anyhow::Ok(())
     };
@@ -141,6 +152,67 @@ async fn keys(
         )),
     }
     Ok(())
+}
+
+/// Asks every hub, all at once: does it answer, and until when are its credentials good?
+async fn hubs(
+    domain: &Domain,
+    operator: &Actor,
+    problems: &mut Vec<String>,
+    warnings: &mut Vec<String>,
+) -> model::Result<()> {
+    let hubs = hub::list(domain, operator).await?;
+    if hubs.is_empty() {
+        return Ok(());
+    }
+    println!("Hubs");
+    let asked = hubs.iter().map(|h| async { (h, probe::registered(domain, operator, &h.id).await) });
+    for (h, told) in futures::future::join_all(asked).await {
+        let (line, next_step) = match &told {
+            Ok(found) if found.answers => ("reachable".to_owned(), String::new()),
+            Ok(found) => match found.failed() {
+                Some(check) => (format!("not reachable: {}", check.detail), check.what_to_do.clone()),
+                None => ("not reachable".to_owned(), String::new()),
+            },
+            Err(error) => (format!("can't be asked: {}", plain(error)), String::new()),
+        };
+        println!("  {:20} {line}", h.id.0);
+        if !next_step.is_empty() {
+            println!("  {:20} To do: {next_step}", "");
+        }
+        if !told.as_ref().is_ok_and(|found| found.answers) {
+            problems.push(format!("hub {}: {line} {next_step}", h.id).trim_end().to_owned());
+        }
+        let failed = told.iter().flat_map(|found| &found.checks).filter(|c| c.state == CheckState::Failed);
+        for check in failed.filter(|_| told.as_ref().is_ok_and(|found| found.answers)) {
+            warnings.push(format!("hub {}: {}: {} {}", h.id, check.title, check.detail, check.what_to_do));
+        }
+        println!("  {:20} {}", "", credential(h, domain.now(), warnings));
+    }
+    println!();
+    Ok(())
+}
+
+/// Until when the credential of a hub is good, with a warning while that is soon.
+fn credential(h: &Hub, now: OffsetDateTime, warnings: &mut Vec<String>) -> String {
+    let Some(end) = h.credential_expires_at else { return "its credential names no end".to_owned() };
+    let (line, soon) = match end {
+        end if end <= now => (format!("its credential ended on {}", end.date()), true),
+        end => (format!("its credential is good until {}", end.date()), end - now < SOON),
+    };
+    if soon {
+        let renew = format!("ssvirt hub set {} --kubeconfig FILE gives it a newer one", h.id);
+        warnings.push(format!("hub {}: {line}; {renew}", h.id));
+    }
+    line
+}
+
+/// With the cause of an internal error.
+fn plain(error: &model::Error) -> String {
+    match error {
+        model::Error::Internal(cause) => cause.clone(),
+        error => error.fields().first().map_or_else(|| error.to_string(), |field| field.message.clone()),
+    }
 }
 
 fn list(title: &str, lines: &[String]) {

@@ -154,3 +154,27 @@ async fn the_controller_alone_registers_its_hub_and_looks_at_it_until_a_signal()
     assert!(done.status.success() && said.contains("stopped"), "{said}");
     assert!(said.contains("Registered VMaaS hub"), "{said}");
 }
+
+#[tokio::test]
+async fn check_asks_every_hub_and_says_what_to_do_about_those_that_are_silent() {
+    let app = TestApp::start().await;
+    let hub = hubsim::Hub::start(hubsim::Options::default()).await.unwrap();
+    hubsim::actors::furnish(hub.inside(), hub.flavour()).await.unwrap();
+    let living = File::new(&hub.kubeconfig());
+    let dead = File::new(kubeconfig().await);
+    for (id, file) in [("alive", &living), ("dead", &dead)] {
+        assert_eq!(run(&app, &["hub", "register", id, "--kubeconfig", file.path()]).await.0, 0);
+    }
+    app.db.execute("update hubs set credential_expires_at = now() + interval '3 days' where id = 'alive'").await;
+    let (code, said, wrong) = run(&app, &["check"]).await;
+    let line = |start: &str| said.lines().find(|l| l.trim_start().starts_with(start)).unwrap_or_default().to_owned();
+    assert!(line("alive").ends_with("reachable") && !line("alive").contains("not reachable"), "{said}{wrong}");
+    assert!(line("dead").contains("not reachable: The hub refused the connection"), "{said}");
+    assert!(said.contains("To do: Check that the API server runs"), "{said}");
+    assert!(line("hub alive: its credential is good until").contains("ssvirt hub set alive --kubeconfig"), "{said}");
+    assert!(line("hub dead: not reachable").contains("Check that the API server runs"), "{said}");
+    assert_eq!(code, 1);
+    assert_eq!(run(&app, &["hub", "delete", "dead"]).await.0, 0);
+    let (code, said, _) = run(&app, &["check"]).await;
+    assert!(code == 0 && said.contains("Nothing is wrong."), "{said}");
+}
