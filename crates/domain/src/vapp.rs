@@ -93,6 +93,13 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
         authorize(actor, action, Resource::Owned(actor.org, actor.user))?;
         let template = d.store.template(actor, Action::TemplateView, template).await?;
         can::template(&template, action).map_err(Error::BadRequest)?;
+        let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
+        // the provider sees every template, and the VDC's organization may not
+        if !d.store.template_seen_by(template.id, into.org).await? {
+            let (org, name, catalog) = (&into.org_name, &template.name, &template.catalog_name);
+            let why = format!("{org} does not see the template {name}. Share the catalog {catalog} to {org}, or choose another VDC.");
+            return Err(Error::field("vdc", why));
+        }
         let mut problems = Problems::default();
         ask.guest.check(&mut problems);
         check_parameters(&template, &ask, &mut problems);

@@ -128,7 +128,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
                         Error::Throttled { retry_after } => Some(retry_after),
                         _ => None,
                     });
-                    return Event::Trouble(e);
+                    return Event::Trouble(self.client.cause(e));
                 }
             }
         }

@@ -304,9 +304,13 @@ impl Store {
         Ok(news.unwrap_or(false))
     }
 
+    /// What a look found. Of a hub that does not answer only the checks are news: what it has is what it had.
     pub async fn hub_report(&self, hub: &HubId, report: &HubReport, state: HubState) -> Result<()> {
         sqlx::query!(
-            "update hubs set checks = $2, checked_at = now(), offers = $3, kubernetes_version = $4, kubevirt_version = $5,
+            "update hubs set checks = $2, checked_at = now(),
+                    offers = case when $8 = 'unreachable' then offers else $3 end,
+                    kubernetes_version = case when $8 = 'unreachable' then kubernetes_version else $4 end,
+                    kubevirt_version = case when $8 = 'unreachable' then kubevirt_version else $5 end,
                     cpus_capacity = coalesce($6, cpus_capacity), memory_capacity_mb = coalesce($7, memory_capacity_mb), state = $8,
                     seen_at = case when $8 = 'unreachable' then seen_at else now() end
              where id = $1",

@@ -94,6 +94,15 @@ impl Store {
         Authorized::check(actor, action, found, |t| Resource::Of(if seen { own } else { t.org }))
     }
 
+    /// Does that organization see it: as its own, or because it is shared to it?
+    pub async fn template_seen_by(&self, id: TemplateId, org: OrgId) -> Result<bool> {
+        let mut b = Build::new("select exists (select from templates t join catalogs c on c.id = t.catalog_id where t.id = ");
+        b.push_bind(id.0).push(format_args!(" and {}", SQL.living));
+        SQL.within(&mut b, Scope::Org(org));
+        b.push(")");
+        b.build_query_scalar().fetch_one(&self.pool).await.map_err(mapped)
+    }
+
     pub async fn templates(&self, scope: Scope, q: &ListQuery) -> Result<Page<Template>> {
         self.page(&SQL, scope, q, filter, read).await
     }

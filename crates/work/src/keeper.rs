@@ -134,10 +134,12 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
             CheckState::Skipped => {}
         }
     }
-    if found.kubernetes.is_none() {
+    // it may have fallen silent in the middle: then half of the answers are missing
+    let health = client.health();
+    if found.kubernetes.is_none() || matches!(health.circuit, Circuit::Open { .. }) {
         let why = report.checks.iter().find(|c| c.state == CheckState::Failed);
         let trouble = Trouble {
-            kind: why.map(|c| c.key.clone()).unwrap_or_default(),
+            kind: health.last_error.map(|last| last.error.key().to_owned()).unwrap_or_default(),
             message: why.map(|c| c.detail.clone()).unwrap_or_default(),
             next_step: why.map(|c| c.what_to_do.clone()).unwrap_or_default(),
         };

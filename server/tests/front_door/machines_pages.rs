@@ -275,3 +275,48 @@ async fn catalogs_are_kept_by_their_organization_and_the_providers_are_seen_by_a
     admin.fill(&format!("{own}/delete"), &[]).await.must(303);
     assert_eq!(admin.get("/tenant/acme/catalogs").await.must(200).link("own"), None);
 }
+
+#[tokio::test]
+async fn the_provider_deploys_only_what_the_vdcs_organization_sees() {
+    let stage = Stage::set().await;
+    let globex = stage.app.org("globex").vdc("lab").make().await;
+    let catalog = stage.catalog(globex.id, "private", false).await;
+    let template = stage.template(catalog, "fedora", WEB, ("", "")).await;
+    let provider = stage.app.provider().await;
+    let form = format!("/provider/templates/{template}/deploy");
+    let (prod, lab) = (stage.acme.vdc("prod").to_string(), globex.vdc("lab").to_string());
+    let back = provider.fill(&form, &[("name", "shop"), ("vdc", &prod)]).await.must(422);
+    let why = back.error_of("vdc").unwrap();
+    assert!(why.contains("acme does not see the template fedora"), "{why}");
+    assert_eq!(back.field("name").as_deref(), Some("shop"));
+    assert_eq!(stage.app.db.count("vapps").await, 0);
+    provider.fill_page(&back, &form, &[("vdc", &lab)]).await.must(303);
+    let share = format!("insert into catalog_shares values ('{catalog}', '{}')", stage.acme.id);
+    stage.app.db.execute(&share).await;
+    provider.fill(&form, &[("name", "shop"), ("vdc", &prod)]).await.must(303);
+    assert_eq!(stage.app.db.count("vapps").await, 2);
+}
+
+#[tokio::test]
+async fn the_providers_list_of_catalogs_is_filtered_by_organization() {
+    let stage = Stage::set().await;
+    let globex = stage.app.org("globex").make().await;
+    let system = stage.app.operator().await.org;
+    let mut ids = std::collections::BTreeMap::new();
+    for (org, name) in [(stage.acme.id, "of-acme"), (globex.id, "of-globex"), (system, "of-all")] {
+        ids.insert(name, stage.catalog(org, name, name == "of-all").await);
+    }
+    let provider = stage.app.provider().await;
+    let names = ["of-acme", "of-globex", "of-all"];
+    for (org, shown) in
+        [("", &names[..]), ("acme", &["of-acme"]), ("GLOBEX", &["of-globex"]), ("System", &["of-all"]), ("none", &[])]
+    {
+        let page = provider.get(&format!("/provider/catalogs?org={org}")).await.must(200);
+        let file = provider.get(&format!("/provider/catalogs.csv?org={org}")).await.must(200);
+        for name in names {
+            let listed = page.body.contains(&format!("id=\"catalog-{}\"", ids[name]));
+            assert_eq!(listed, shown.contains(&name), "the list of {org:?}: {name}");
+            assert_eq!(file.body.contains(name), shown.contains(&name), "the file of {org:?}: {name}");
+        }
+    }
+}

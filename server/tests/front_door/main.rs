@@ -13,6 +13,7 @@ mod headers;
 mod health;
 mod home;
 mod hub_commands;
+mod hub_trouble;
 mod hubs;
 mod input;
 mod keys;

@@ -156,7 +156,7 @@ const SOON: i64 = 14;
 
 pub async fn check(client: &Client, credential: &Credential, now: OffsetDateTime) -> Report {
     let mut report = Report::default();
-    let version = client.ping().await;
+    let version = client.ping().await.map_err(|e| client.cause(e));
     report.checks.extend(reached(&version, credential, now));
     if let Ok(version) = &version {
         report.kubernetes = Some(version.clone());

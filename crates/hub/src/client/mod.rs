@@ -148,6 +148,14 @@ impl Client {
         self.0.breaker.health()
     }
 
+    /// Why a hub is not reached: that it is not being asked has a cause, which is the last failure.
+    pub fn cause(&self, error: Error) -> Error {
+        match (&error, self.health().last_error) {
+            (Error::Unreachable { why: Reach::Down, .. }, Some(last)) => last.error,
+            _ => error,
+        }
+    }
+
     /// Asks for the version: the cheapest proof of life. Gives Kubernetes' version, like `v1.35.8`.
     pub async fn ping(&self) -> Result<String> {
         let version = self.call(Call::get("/version".into())).await?.json()?;

@@ -1,5 +1,5 @@
 //! A vApp: where it goes, and what OpenShift makes of a template that asks for it.
-use super::{place, told, vdc};
+use super::{place, secret, told, vdc};
 use crate::{Shared, queue::Outcome, settle};
 use hub::{
     Key,
@@ -124,8 +124,10 @@ async fn instantiate(
     if !shared.store.vapp_attempted(claim).await? {
         return Ok(Outcome::Retry(None, "another worker took it over".into()));
     }
-    told!(client.create_or_adopt(&SECRETS, &shape::parameter_secret(&instance), &owner, Some(&home)).await);
+    let kept = told!(client.create_or_adopt(&SECRETS, &shape::parameter_secret(&instance), &owner, Some(&home)).await);
     let made = told!(client.create_or_adopt(&TEMPLATE_INSTANCES, &manifest, &owner, Some(&home)).await);
+    let (key, name) = (Key::new(&home.namespace, instance.object()), instance.object());
+    told!(secret::tie(&client, &key, &kept, &TEMPLATE_INSTANCES, &name, &made.uid).await);
     shared.store.vapp_instance_made(claim, Some(&made.uid)).await?;
     shared.store.wake_waiting(&hub.0).await?;
     Ok(Outcome::Done)
@@ -145,11 +147,7 @@ async fn remove(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outco
         if deleted != Deleted::Gone && !told!(client.is_gone(&TEMPLATE_INSTANCES, &key, uid).await) {
             return Ok(Outcome::Wait(Duration::from_secs(2), "The template's instance is being deleted.".into()));
         }
-        if let Ok(secret) = client.get(&SECRETS, &key).await
-            && let Some(uid) = secret["metadata"]["uid"].as_str()
-        {
-            told!(client.delete_fenced(&SECRETS, &key, uid, Propagation::Background).await);
-        }
+        told!(secret::remove(&client, &key, &Owner::new(VAPP_ID, vapp.id)).await);
     }
     shared.store.vapp_gone(claim).await?;
     Ok(Outcome::Done)

@@ -1,6 +1,6 @@
 //! A VM on its hub. Made halted, its uid recorded, and only then changed or powered; every call after the first carries
 //! the uid, so that nothing is ever done to another object of the same name.
-use super::{place, refused, told, vdc};
+use super::{place, refused, secret, told, vdc};
 use crate::{Shared, queue::Outcome, settle};
 use hub::{
     Client, Key,
@@ -85,17 +85,24 @@ async fn make(shared: &Shared, client: &Client, vm: &VmWork, at: &Place) -> Resu
     let owner = Owner::new(VM_ID, vm.id);
     let home =
         Home { namespace: at.namespace.clone(), uid: at.namespace_uid.clone().unwrap_or_default(), vdc: vm.vdc.0 };
-    if let Some(init) = init {
-        let secret = match cloud_init::secret(&wanted.identity, &init) {
-            Ok(secret) => secret,
-            Err(e) => return Ok(Err(hub::Error::Denied { message: e.to_string(), causes: Vec::new() })),
+    let init = match init.map(|init| cloud_init::secret(&wanted.identity, &init)).transpose() {
+        Ok(init) => init,
+        Err(e) => return Ok(Err(hub::Error::Denied { message: e.to_string(), causes: Vec::new() })),
+    };
+    let made = async {
+        let kept = match &init {
+            Some(init) => Some(client.create_or_adopt(&SECRETS, init, &owner, Some(&home)).await?),
+            None => None,
         };
-        if let Err(e) = client.create_or_adopt(&SECRETS, &secret, &owner, Some(&home)).await {
-            return Ok(Err(e));
+        let manifest = shape::virtual_machine(&wanted);
+        let uid = client.create_or_adopt(&VIRTUAL_MACHINES, &manifest, &owner, Some(&home)).await?.uid;
+        if let Some(kept) = kept {
+            let key = Key::new(&at.namespace, cloud_init_name(&vm.hub_name));
+            secret::tie(client, &key, &kept, &VIRTUAL_MACHINES, &vm.hub_name, &uid).await?;
         }
-    }
-    let manifest = shape::virtual_machine(&wanted);
-    Ok(client.create_or_adopt(&VIRTUAL_MACHINES, &manifest, &owner, Some(&home)).await.map(|made| made.uid))
+        Ok(uid)
+    };
+    Ok(made.await)
 }
 
 /// OpenShift makes it under our name; until then there is nothing.
@@ -336,21 +343,10 @@ async fn remove(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> 
             return Ok(Outcome::Wait(Duration::from_secs(1), "The hub is deleting it.".into()));
         }
     }
-    told!(remove_secret(&client, &at, vm).await);
+    let key = Key::new(&at.namespace, cloud_init_name(&vm.hub_name));
+    told!(secret::remove(&client, &key, &Owner::new(VM_ID, vm.id)).await);
     shared.store.vm_gone(claim).await?;
     Ok(Outcome::Done)
-}
-
-async fn remove_secret(client: &Client, at: &Place, vm: &VmWork) -> hub::Result<()> {
-    let key = Key::new(&at.namespace, cloud_init_name(&vm.hub_name));
-    match client.get(&SECRETS, &key).await {
-        Ok(found) if found["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str() => {
-            let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
-            client.delete_fenced(&SECRETS, &key, uid, Propagation::Background).await.map(drop)
-        }
-        Ok(_) | Err(hub::Error::NotFound(_)) => Ok(()),
-        Err(e) => Err(e),
-    }
 }
 
 /// A machine that was deleted here and turned up on its hub all the same: a create whose answer was lost for very long.

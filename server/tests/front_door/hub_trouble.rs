@@ -1,0 +1,173 @@
+//! Hubs that fall silent, and hubs on which something stands in the way already.
+use crate::harness::{Hubs, TestApp, TestOrg};
+use domain::{Gate, system_clock, vapp, vm};
+use hub::{Client, apply::Owner, client::Options, resource::SECRETS};
+use model::{
+    Action, VappId, VmId,
+    vapp::VappSpec,
+    vm::{Power, Vm, VmSpec, VmState},
+};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, time::Duration};
+
+const VMS: (&str, &str) = ("kubevirt.io", "virtualmachines");
+
+struct Stage {
+    app: TestApp,
+    hubs: Hubs,
+    acme: TestOrg,
+}
+
+impl Stage {
+    async fn set() -> Stage {
+        let app = TestApp::start().await;
+        let hubs = Hubs::start(&app, &["one"]).await;
+        let acme = app.org("acme").vdc("prod").make().await;
+        let stage = Stage { app, hubs, acme };
+        stage.until("hubs where kubevirt_version <> ''", 1).await;
+        stage
+    }
+
+    async fn until(&self, what: &str, count: i64) {
+        for _ in 0..600 {
+            if self.app.db.count(what).await == count {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let queue = self.app.domain.store.work_items(20).await.unwrap();
+        panic!("{what} did not become {count}: {queue:#?}");
+    }
+
+    /// A VM with cloud-init, in a vApp of its own.
+    async fn compose(&self, name: &str) -> VappId {
+        let vm = VmSpec { name: name.into(), cpus: 1, memory_mb: 1024, power: Power::On, ..VmSpec::default() };
+        let spec = VappSpec { name: name.into(), description: String::new(), vms: vec![vm] };
+        let guest = vapp::Guest { user_data: format!("#cloud-config\nhostname: {name}\n"), ..Default::default() };
+        let admin = self.app.actor(self.acme.admin()).await;
+        vapp::compose(&self.app.domain, &admin, self.acme.vdc("prod"), spec, guest).await.unwrap().vapp
+    }
+
+    async fn vm(&self, id: VappId) -> Vm {
+        let admin = self.app.actor(self.acme.admin()).await;
+        vapp::with_vms(&self.app.domain, &admin, id).await.unwrap().1.remove(0)
+    }
+
+    async fn running(&self, id: VappId) -> Vm {
+        self.until(&format!("vms where vapp_id = '{id}' and obs_state = 'running'"), 1).await;
+        let vm = self.vm(id).await;
+        assert_eq!(vm.state(), VmState::Running);
+        vm
+    }
+
+    fn secret(&self, vm: &Vm) -> Option<Value> {
+        let name = hub::shape::names::cloud_init_name(&vm.hub_name);
+        self.hubs.hub("one").object("", "secrets", &vm.namespace, &name).map(|o| (*o).clone())
+    }
+
+    fn object(&self, vm: &Vm) -> Option<Value> {
+        self.hubs.hub("one").object(VMS.0, VMS.1, &vm.namespace, &vm.hub_name).map(|o| (*o).clone())
+    }
+
+    /// Puts a Secret where that VM's would be, with this in its metadata.
+    async fn plant(&self, vm: &Vm, namespace: &str, metadata: Value) {
+        let credential = hub::kubeconfig::parse(&self.hubs.hub("one").kubeconfig()).unwrap();
+        let client = Client::new(&credential, &Gate::open(), system_clock(), Options::default()).unwrap();
+        let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"userdata": "eA=="}});
+        secret["metadata"]["name"] = hub::shape::names::cloud_init_name(&vm.hub_name).into();
+        secret["metadata"]["namespace"] = namespace.into();
+        secret["metadata"]["labels"]["planted"] = "yes".into();
+        client.create_or_adopt(&SECRETS, &secret, &Owner::new("planted", "yes"), None).await.unwrap();
+    }
+
+    /// A VM that is asked for while nobody works, so that a test can be on the hub before it.
+    async fn asked_for(&self, name: &str) -> (VappId, Vm) {
+        self.hubs.kill_controller();
+        self.app.db.execute("update work set lease_until = now()").await;
+        let id = self.compose(name).await;
+        (id, self.vm(id).await)
+    }
+}
+
+#[tokio::test]
+async fn a_silent_hub_keeps_what_it_was_found_to_have_and_the_cause_of_its_silence() {
+    let stage = Stage::set().await;
+    let db = &stage.app.db;
+    let has = "select concat_ws('|', kubernetes_version, kubevirt_version, array_to_string(offers, ' ')) from hubs";
+    let before = db.text(has).await;
+    assert!(before.split('|').all(|part| !part.is_empty()), "{before}");
+    stage.hubs.hub("one").faults().set(hubsim::Fault::Refuse, true);
+    stage.until("hubs where state = 'unreachable'", 1).await;
+    let mut causes = BTreeSet::new();
+    // long enough for the circuit to open and for a probe or two
+    for _ in 0..100 {
+        causes.insert(db.text("select last_error || ' ' || next_step from hubs").await);
+        assert_eq!(db.text(has).await, before);
+        let checks = db.text("select checks::text from hubs").await;
+        assert!(!checks.contains("not being asked"), "{checks}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(causes.iter().all(|c| !c.contains("not being asked") && c.len() > 20), "{causes:?}");
+    let page = stage.app.provider().await.get("/provider/hubs/one").await.must(200);
+    page.says(before.split('|').nth(1).unwrap());
+    stage.hubs.hub("one").faults().set(hubsim::Fault::Refuse, false);
+    stage.until("hubs where state = 'ready' and last_error = ''", 1).await;
+}
+
+#[tokio::test]
+async fn a_cloud_init_secret_belongs_to_its_vm_and_goes_with_it() {
+    let stage = Stage::set().await;
+    let vm = stage.running(stage.compose("mail").await).await;
+    let owners = stage.secret(&vm).unwrap()["metadata"]["ownerReferences"].clone();
+    assert_eq!(owners[0]["uid"], stage.object(&vm).unwrap()["metadata"]["uid"]);
+    // deleted by hand, with nobody here to tidy up
+    stage.hubs.hub("one").remove(VMS.0, VMS.1, &vm.namespace, &vm.hub_name).unwrap();
+    for _ in 0..100 {
+        if stage.secret(&vm).is_none() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the Secret outlived its VM: {:?}", stage.secret(&vm));
+}
+
+#[tokio::test]
+async fn a_secret_of_somebody_elses_is_neither_used_nor_removed() {
+    let stage = Stage::set().await;
+    let namespace = stage.running(stage.compose("first").await).await.namespace;
+    let (id, vm) = stage.asked_for("second").await;
+    stage.plant(&vm, &namespace, json!({})).await;
+    stage.hubs.start_controller(&stage.app);
+    let failed = format!("work where kind = 'vm' and id = '{}' and failing = 'failed'", vm.id);
+    stage.until(&failed, 1).await;
+    let why = stage.app.db.text(&format!("select last_error from work where id = '{}'", vm.id)).await;
+    assert!(why.contains("not ours"), "{why}");
+    let admin = stage.app.actor(stage.acme.admin()).await;
+    vapp::delete(&stage.app.domain, &admin, id).await.unwrap();
+    stage.until("vapps where gone_at is null", 1).await;
+    let there = stage.secret(&Vm { namespace, ..vm }).expect("it is still there");
+    assert_eq!(there["data"]["userdata"], "eA==");
+}
+
+#[tokio::test]
+async fn a_secret_that_belongs_to_an_earlier_vm_is_waited_out_and_made_anew() {
+    let stage = Stage::set().await;
+    let namespace = stage.running(stage.compose("first").await).await.namespace;
+    let (id, vm) = stage.asked_for("second").await;
+    let owner = json!({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": vm.hub_name, "uid": "0000-earlier"});
+    let labels = json!({"ssvirt.io/vm-id": vm.id.to_string()});
+    stage.hubs.hub("one").pause_controllers(true);
+    stage.plant(&vm, &namespace, json!({"labels": labels, "ownerReferences": [owner]})).await;
+    stage.hubs.start_controller(&stage.app);
+    let waits = format!("work where kind = 'vm' and id = '{}' and last_error like '%earlier VirtualMachine%'", vm.id);
+    stage.until(&waits, 1).await;
+    stage.hubs.hub("one").pause_controllers(false);
+    let vm = stage.running(id).await;
+    let secret = stage.secret(&vm).unwrap();
+    assert_eq!(secret["metadata"]["ownerReferences"][0]["uid"], stage.object(&vm).unwrap()["metadata"]["uid"]);
+    assert_ne!(secret["data"]["userdata"], "eA==");
+    // nothing more to do for it
+    let admin = stage.app.actor(stage.acme.admin()).await;
+    vm::power(&stage.app.domain, &admin, VmId(vm.id.0), Action::VmPowerOff).await.unwrap();
+    stage.until(&format!("vms where id = '{}' and obs_state = 'stopped'", vm.id), 1).await;
+}
