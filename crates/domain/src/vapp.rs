@@ -97,7 +97,9 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
         // the provider sees every template, and the VDC's organization may not
         if !d.store.template_seen_by(template.id, into.org).await? {
             let (org, name, catalog) = (&into.org_name, &template.name, &template.catalog_name);
-            let why = format!("{org} does not see the template {name}. Share the catalog {catalog} to {org}, or choose another VDC.");
+            let why = format!(
+                "{org} does not see the template {name}. Share the catalog {catalog} to {org}, or choose another VDC."
+            );
             return Err(Error::field("vdc", why));
         }
         let mut problems = Problems::default();

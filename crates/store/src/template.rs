@@ -96,7 +96,8 @@ impl Store {
 
     /// Does that organization see it: as its own, or because it is shared to it?
     pub async fn template_seen_by(&self, id: TemplateId, org: OrgId) -> Result<bool> {
-        let mut b = Build::new("select exists (select from templates t join catalogs c on c.id = t.catalog_id where t.id = ");
+        let mut b =
+            Build::new("select exists (select from templates t join catalogs c on c.id = t.catalog_id where t.id = ");
         b.push_bind(id.0).push(format_args!(" and {}", SQL.living));
         SQL.within(&mut b, Scope::Org(org));
         b.push(")");

@@ -73,7 +73,8 @@ impl Stage {
     async fn plant(&self, vm: &Vm, namespace: &str, metadata: Value) {
         let credential = hub::kubeconfig::parse(&self.hubs.hub("one").kubeconfig()).unwrap();
         let client = Client::new(&credential, &Gate::open(), system_clock(), Options::default()).unwrap();
-        let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"userdata": "eA=="}});
+        let mut secret =
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"userdata": "eA=="}});
         secret["metadata"]["name"] = hub::shape::names::cloud_init_name(&vm.hub_name).into();
         secret["metadata"]["namespace"] = namespace.into();
         secret["metadata"]["labels"]["planted"] = "yes".into();
@@ -154,7 +155,8 @@ async fn a_secret_that_belongs_to_an_earlier_vm_is_waited_out_and_made_anew() {
     let stage = Stage::set().await;
     let namespace = stage.running(stage.compose("first").await).await.namespace;
     let (id, vm) = stage.asked_for("second").await;
-    let owner = json!({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": vm.hub_name, "uid": "0000-earlier"});
+    let owner =
+        json!({"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": vm.hub_name, "uid": "0000-earlier"});
     let labels = json!({"ssvirt.io/vm-id": vm.id.to_string()});
     stage.hubs.hub("one").pause_controllers(true);
     stage.plant(&vm, &namespace, json!({"labels": labels, "ownerReferences": [owner]})).await;

@@ -1,5 +1,6 @@
-//! Bodies: JSON and YAML into values, with the real server's complaints.
+//! Bodies: JSON, YAML and protobuf into values, with the real server's complaints.
 
+use super::protobuf;
 use crate::{
     answer::{Refusal, Result},
     kinds::Kind,
@@ -21,6 +22,7 @@ pub(crate) fn object(kind: &Kind, version: &str, headers: &HeaderMap, body: &[u8
     let value = match media_type(headers) {
         "" | "application/json" => parse(kind, body)?,
         "application/yaml" => yaml(body)?,
+        protobuf::MEDIA_TYPE if protobuf::knows(kind) => protobuf::object(&kind.kind, body)?,
         _ => {
             return Err(Refusal::unsupported_media_type(
                 "application/json, application/yaml, application/vnd.kubernetes.protobuf",
@@ -135,6 +137,9 @@ fn text(value: &Value, key: &str) -> String {
 }
 
 pub(super) fn delete_options(body: &[u8]) -> Result<Value> {
+    if protobuf::is_protobuf(body) {
+        return protobuf::object("DeleteOptions", body);
+    }
     let Ok(value) = serde_json::from_slice::<Value>(body) else {
         return Err(Refusal::bad_request(format!("couldn't get version/kind; json parse error: {}", complaint(body))));
     };

@@ -8,6 +8,7 @@ mod discovery;
 mod openapi;
 mod patch;
 mod path;
+pub(crate) mod protobuf;
 mod query;
 mod read;
 mod reviews;

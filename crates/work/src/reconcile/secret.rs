@@ -10,7 +10,14 @@ use serde_json::Value;
 
 /// Ties a Secret to the object it was made for. One that was found, and belongs to another object, goes with that one and
 /// is not used: the next try makes it anew.
-pub(super) async fn tie(client: &Client, key: &Key, secret: &Made, kind: &Resource, name: &str, uid: &str) -> Result<()> {
+pub(super) async fn tie(
+    client: &Client,
+    key: &Key,
+    secret: &Made,
+    kind: &Resource,
+    name: &str,
+    uid: &str,
+) -> Result<()> {
     let tied = async {
         if secret.adopted {
             let found = client.get(&SECRETS, key).await?;
