@@ -5,11 +5,11 @@ use crate::{
     portal::{Done, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
-use domain::{hub, simulator};
+use domain::{difference, hub, simulator};
 use leptos::prelude::*;
 use model::{
     Action, HubId, Result, can,
-    hub::{CheckState, Hub, HubState},
+    hub::{CheckState, Hub, HubDifference, HubState},
     placement::CPUS_PER_CPU,
     quota::Measure,
 };
@@ -68,6 +68,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
     ];
     let rows = hubs.iter().map(|h| row(&visit, h)).collect_view();
     let silent: Vec<_> = hubs.iter().filter_map(trouble).collect();
+    let differences = differences(&difference::list(visit.domain(), &visit.actor).await?);
     let body = if hubs.is_empty() {
         let acts = register().into_any();
         view! {
@@ -82,10 +83,19 @@ async fn list(visit: Visit) -> Result<Sheet> {
             <PageHead title=ON sub acts=register().into_any() />
             {silent}
             <Table caption="Hubs" heads list=true>{rows}</Table>
+            {differences}
         }
         .into_any()
     };
     Ok(Sheet::new(ON, ON, vec![Crumb::here(ON)], body))
+}
+
+/// Hubs that run VMs should be alike: where they are not, and what that means.
+fn differences(all: &[HubDifference]) -> Option<impl IntoView + use<>> {
+    let line = |d: &HubDifference| hub_page::difference_line(d.what.clone(), format!("{} {}", d.line(), d.means));
+    let lines: Vec<_> = all.iter().map(line).collect();
+    let sub = "between hubs that run VMs";
+    (!lines.is_empty()).then(|| view! { <Section title="Differences" sub><Todos>{lines}</Todos></Section> })
 }
 
 fn row(visit: &Visit, h: &Hub) -> impl IntoView + use<> {

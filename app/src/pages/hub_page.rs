@@ -9,11 +9,14 @@ use crate::{
     portal::{Sheet, Visit},
     shell::Crumb,
 };
-use domain::simulator::{self, Fault};
+use domain::{
+    difference,
+    simulator::{self, Fault},
+};
 use leptos::prelude::*;
 use model::{
     Action, Result,
-    hub::{CheckState, Hub, HubCheck, HubState},
+    hub::{CheckState, Hub, HubCheck, HubDifference, HubState},
 };
 use time::Duration;
 
@@ -27,11 +30,13 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         .then(|| view! { <a class="btn" href=href(&h.id, "/edit")><Icon name=Icon::Settings />"Edit"</a> });
     let acts = view! { {edit} {menu(&visit, &h, false)} }.into_any();
     let faults = simulator::faults(visit.domain(), &h.id).map(|all| fault_section(&visit, &h, &all));
+    let differences = difference_section(&h, &difference::list(visit.domain(), &visit.actor).await?);
     let body = view! {
         <PageHead title=h.id.0.clone() sub="hub" lede=h.description.clone() acts says=state(&visit, &h) />
         {trouble(&h)}
         {credential_note(&visit, &h)}
         {check_section(&visit, &h)}
+        {differences}
         {room_section(&h)}
         {faults}
     }
@@ -123,6 +128,28 @@ fn check_line(c: &HubCheck) -> impl IntoView + use<> {
     let title = view! { {c.title.clone()} " " <small>{word}</small> }.into_any();
     let text = if c.what_to_do.is_empty() { c.detail.clone() } else { format!("{} To do: {}", c.detail, c.what_to_do) };
     view! { <Todo mark title text /> }
+}
+
+/// Where it is not like the other hubs that run VMs.
+fn difference_section(h: &Hub, all: &[HubDifference]) -> Option<impl IntoView + use<>> {
+    let lines: Vec<_> = all
+        .iter()
+        .filter_map(|d| {
+            let (here, other, there) = match () {
+                () if d.hub == h.id => (&d.here, &d.baseline, &d.there),
+                () if d.baseline == h.id => (&d.there, &d.hub, &d.here),
+                () => return None,
+            };
+            Some(difference_line(d.what.clone(), format!("Here: {here}; {other}: {there}. {}", d.means)))
+        })
+        .collect();
+    let sub = "to the other hubs that run VMs";
+    (!lines.is_empty()).then(|| view! { <Section title="Differences" sub><Todos>{lines}</Todos></Section> })
+}
+
+pub(super) fn difference_line(what: String, text: String) -> impl IntoView + use<> {
+    let mark = view! { <Shape name=Shape::Triangle tone=Tone::Warn /> }.into_any();
+    view! { <Todo mark title=what.into_any() text /> }
 }
 
 fn room_section(h: &Hub) -> impl IntoView + use<> {

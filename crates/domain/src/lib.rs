@@ -2,6 +2,7 @@
 pub mod audit;
 pub mod bootstrap;
 pub mod catalog;
+pub mod difference;
 pub mod event;
 pub mod hub;
 pub mod idp;

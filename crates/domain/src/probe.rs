@@ -19,6 +19,8 @@ pub struct Found {
     /// What requests could be sent to it.
     pub capabilities: Vec<String>,
     pub answers: bool,
+    /// All of it, for comparing hubs.
+    pub report: check::Report,
 }
 
 impl Found {
@@ -39,8 +41,9 @@ pub async fn probe(d: &Domain, actor: &Actor, action: Action, kubeconfig: &str, 
         let found = check::check(&client, &credential, d.now()).await;
         Ok(Found {
             checks: found.checks.iter().map(Into::into).collect(),
-            capabilities: found.capabilities,
+            capabilities: found.capabilities.clone(),
             answers: found.kubernetes.is_some(),
+            report: found,
         })
     })
     .await

@@ -249,6 +249,26 @@ impl From<&Hub> for HubSpec {
     }
 }
 
+/// Something in which two hubs that run VMs are not alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubDifference {
+    /// `KubeVirt`, `storage classes`, `snapshots`.
+    pub what: String,
+    pub hub: HubId,
+    pub here: String,
+    /// The hub it is compared with, and what is there.
+    pub baseline: HubId,
+    pub there: String,
+    pub means: String,
+}
+
+impl HubDifference {
+    /// "hub-b: none; hub-a: fast, standard."
+    pub fn line(&self) -> String {
+        format!("{}: {}; {}: {}.", self.hub, self.here, self.baseline, self.there)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -126,6 +126,15 @@ pub struct HubReport {
     pub kubevirt_version: String,
     pub cpus_capacity: Option<i64>,
     pub memory_capacity_mb: Option<i64>,
+    /// All of it, for comparing hubs.
+    pub found: serde_json::Value,
+}
+
+/// What was last found on a hub, and the templates it has.
+pub struct Finding {
+    pub hub: HubId,
+    pub found: serde_json::Value,
+    pub templates: Vec<String>,
 }
 
 /// A failure in words.
@@ -176,6 +185,19 @@ impl Store {
             namespace: r.namespace,
             trusted: r.trusted,
         }))
+    }
+
+    /// Hubs that are open for something, the default one first.
+    pub async fn hub_findings(&self, open_for: Capability) -> Result<Vec<Finding>> {
+        let rows = sqlx::query!(
+            r#"select h.id, h.found, array(select t.source from hub_templates t where t.hub_id = h.id order by 1) as "templates!"
+               from hubs h where $1 = any(h.capabilities) order by h.is_default desc, h.id"#,
+            open_for.key()
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| Finding { hub: HubId(r.id), found: r.found, templates: r.templates }).collect())
     }
 
     /// Hubs as placement sees them, for a template that hubs may or may not have.
@@ -311,6 +333,7 @@ impl Store {
                     offers = case when $8 = 'unreachable' then offers else $3 end,
                     kubernetes_version = case when $8 = 'unreachable' then kubernetes_version else $4 end,
                     kubevirt_version = case when $8 = 'unreachable' then kubevirt_version else $5 end,
+                    found = case when $8 = 'unreachable' then found else $9 end,
                     cpus_capacity = coalesce($6, cpus_capacity), memory_capacity_mb = coalesce($7, memory_capacity_mb), state = $8,
                     seen_at = case when $8 = 'unreachable' then seen_at else now() end
              where id = $1",
@@ -321,7 +344,8 @@ impl Store {
             report.kubevirt_version,
             report.cpus_capacity,
             report.memory_capacity_mb,
-            state.key()
+            state.key(),
+            report.found
         )
         .execute(&self.pool)
         .await

@@ -32,7 +32,7 @@ mod write;
 pub use audit::Refusal;
 pub use bulk::Made;
 pub use handle::Authorized;
-pub use hub::{HubReport, SealedCredential, Trouble};
+pub use hub::{Finding, HubReport, SealedCredential, Trouble};
 pub use idp::IdentityProvider;
 pub use keys::{DataKey, Resealed, Rewrapped};
 pub use overview::{Counted, Counts};

@@ -125,6 +125,8 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
         kubevirt_version: found.kubevirt.clone().unwrap_or_default(),
         cpus_capacity: measured.then_some(found.capacity.cpus),
         memory_capacity_mb: measured.then_some(found.capacity.memory_mb),
+        // the checks have a column of their own
+        found: serde_json::to_value(check::Report { checks: Vec::new(), ..found.clone() }).unwrap_or_default(),
     };
     for c in &report.checks {
         match c.state {

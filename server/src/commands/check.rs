@@ -166,7 +166,7 @@ async fn hubs(
         return Ok(());
     }
     println!("Hubs");
-    let asked = hubs.iter().map(|h| async { (h, probe::registered(domain, operator, &h.id).await) });
+    let asked = hubs.iter().map(|h| async move { (h, probe::registered(domain, operator, &h.id).await) });
     for (h, told) in futures::future::join_all(asked).await {
         let (line, next_step) = match &told {
             Ok(found) if found.answers => ("reachable".to_owned(), String::new()),

@@ -7,7 +7,7 @@ use crate::{
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use domain::{
-    Domain,
+    Domain, difference,
     hub::{self, Trust},
     probe::{self, Found},
     vdc,
@@ -168,19 +168,28 @@ async fn list(args: Only) -> anyhow::Result<ExitCode> {
 
 async fn check(args: Check) -> anyhow::Result<ExitCode> {
     let (domain, operator) = open(args.settings).await?;
-    let found = match (args.kubeconfig, args.id) {
+    let (name, found) = match (args.kubeconfig, args.id) {
         (Some(file), _) => {
             let text = read(&file)?;
             let tried = probe::probe(&domain, &operator, Action::HubView, &text, Trust::Operator).await;
-            tried.map_err(|e| of_file(&file, e))?
+            ("this hub".to_owned(), tried.map_err(|e| of_file(&file, e))?)
         }
         (None, id) => {
             let id = HubId(id.unwrap_or_default());
-            probe::registered(&domain, &operator, &id).await.map_err(|e| of_hub(&id, e))?
+            let tried = probe::registered(&domain, &operator, &id).await.map_err(|e| of_hub(&id, e))?;
+            (id.0, tried)
         }
     };
+    let differences = difference::of(&domain, &operator, &name, &found).await.map_err(database::explained)?;
     domain.store.close().await;
-    Ok(print(&found))
+    let code = print(&found);
+    if !differences.is_empty() {
+        println!("\nDifferences to the other hubs that run VMs");
+    }
+    for d in &differences {
+        println!("  {}\n     {}\n     {}", d.what, d.line(), d.means);
+    }
+    Ok(code)
 }
 
 /// The check list; what failed makes the exit code 1.

@@ -80,7 +80,17 @@ async fn a_hub_is_checked_by_its_kubeconfig_and_a_refused_file_is_named_with_its
     let file = File::new(&hub.kubeconfig());
     let (_, said, wrong) = run(&app, &["hub", "check", "--kubeconfig", file.path()]).await;
     assert!(said.contains("✅ Connection") && said.contains("✅ Kubernetes version"), "{said}{wrong}");
+    assert!(!said.contains("Differences"), "there is no other: {said}");
     assert_eq!(app.db.count("hubs").await, 0);
+    assert_eq!(run(&app, &["hub", "register", "one", "--kubeconfig", file.path()]).await.0, 0);
+    let older = r#"{"kubernetes": "v1.30.1", "kubevirt": "v1.2.0"}"#;
+    app.db.execute(&format!("update hubs set found = '{older}'")).await;
+    let (_, said, _) = run(&app, &["hub", "check", "--kubeconfig", file.path()]).await;
+    assert!(
+        said.contains("; one: v1.2.0.") && said.contains("this hub: v1.") && said.contains("Upgrade the older one"),
+        "{said}"
+    );
+    assert_eq!(run(&app, &["hub", "delete", "one"]).await.0, 0);
     let bad = File::new(&hub.kubeconfig().replace("token:", "tokenFile:"));
     for args in [
         &["hub", "check", "--kubeconfig", bad.path()][..],

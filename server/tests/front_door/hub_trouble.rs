@@ -173,3 +173,26 @@ async fn a_secret_that_belongs_to_an_earlier_vm_is_waited_out_and_made_anew() {
     vm::power(&stage.app.domain, &admin, VmId(vm.id.0), Action::VmPowerOff).await.unwrap();
     stage.until(&format!("vms where id = '{}' and obs_state = 'stopped'", vm.id), 1).await;
 }
+
+#[tokio::test]
+async fn hubs_that_are_not_alike_say_in_what_and_what_it_means() {
+    let app = TestApp::start().await;
+    let hubs = Hubs::start(&app, &["one", "two"]).await;
+    let stage = Stage { acme: app.org("acme").make().await, app, hubs };
+    stage.until("hubs where found ? 'kubevirt' and exists (select from hub_templates t where t.hub_id = id)", 2).await;
+    let provider = stage.app.provider().await;
+    provider.get("/provider/hubs").await.must(200).says_not("Differences");
+    // what the next look would find on a hub that is a version behind
+    let older = r#"update hubs set found = found || '{"kubevirt": "v1.2.0", "storage_classes": []}' where id = 'two'"#;
+    stage.hubs.kill_controller();
+    stage.app.db.execute(older).await;
+    stage.app.db.execute("delete from hub_templates where hub_id = 'two' and source like '%/rhel-9'").await;
+    let list = provider.get("/provider/hubs").await.must(200);
+    list.says("Differences").says("two: v1.2.0; one: v1.").says("A disk that names a class").says("without rhel-9");
+    let page = provider.get("/provider/hubs/one").await.must(200);
+    page.says("Differences").says("; two: v1.2.0.").says("; two: without rhel-9.");
+    provider.get("/provider/hubs/two").await.must(200).says("Here: v1.2.0; one: v1.");
+    // who is not open for VMs is not compared
+    stage.app.db.execute("update hubs set capabilities = '{clusters}' where id = 'two'").await;
+    provider.get("/provider/hubs").await.must(200).says_not("Differences");
+}

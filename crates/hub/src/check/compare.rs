@@ -1,6 +1,7 @@
 //! Hubs that should be alike: where they differ from the first of them. What moves between hubs must find the same there.
 use super::Report;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
@@ -16,6 +17,30 @@ pub struct Difference {
 impl Difference {
     pub fn line(&self) -> String {
         format!("{}: {} on {}, {} on {}.", self.what, self.here, self.hub, self.there, self.baseline)
+    }
+
+    /// What it means for somebody who runs both.
+    pub fn means(&self) -> String {
+        match self.what.as_str() {
+            "Kubernetes" => "Upgrade the older one: what VMs and their objects may ask for differs by version.",
+            "KubeVirt" => {
+                "Upgrade the older one: a VM may start on one and be refused on the other, and live changes may differ."
+            }
+            "storage classes" => {
+                "A disk that names a class can be made only where that class is. Give both the same names."
+            }
+            "templates" => "vApps from a template go only to hubs that have it. Put it on the others for more room.",
+            "OpenShift templates" => "Templates of OpenShift can be deployed only where it is served.",
+            "snapshots" => "VMs can be snapshotted only where it is there.",
+            "networks" => "Networks of an organization's own can be made only where it is there.",
+            "hotplug-volumes" => "Disks can be added to running VMs only where it is there.",
+            "exports" => "Disks can be downloaded only where it is there.",
+            kind if kind.contains('.') => {
+                "Objects of this kind are served in other versions. Upgrade the older one if a VM is refused there."
+            }
+            _ => "What needs it works only where it is there.",
+        }
+        .to_owned()
     }
 }
 
@@ -48,7 +73,9 @@ pub fn compare<'a>(hubs: impl IntoIterator<Item = (&'a str, &'a Report)>) -> Vec
         }
         for feature in first.features.union(&report.features) {
             let has = |r: &Report| if r.features.contains(feature) { "there" } else { "missing" }.to_owned();
-            note(feature, has(report), has(first));
+            // the templates themselves are compared below
+            let what = if feature == "templates" { "OpenShift templates" } else { feature };
+            note(what, has(report), has(first));
         }
         let classes = |r: &Report| {
             let mut names: Vec<&str> = r.storage_classes.iter().map(|c| c.name.as_str()).collect();
@@ -56,8 +83,17 @@ pub fn compare<'a>(hubs: impl IntoIterator<Item = (&'a str, &'a Report)>) -> Vec
             if names.is_empty() { "none".to_owned() } else { names.join(", ") }
         };
         note("storage classes", classes(report), classes(first));
+        if let (Some(here), Some(there)) = (&report.templates, &first.templates) {
+            note("templates", lacking(here, there), lacking(there, here));
+        }
     }
     all
+}
+
+/// What the other hub has and this one has not, by the last part of its name.
+fn lacking(here: &BTreeSet<String>, there: &BTreeSet<String>) -> String {
+    let missing: Vec<&str> = there.difference(here).filter_map(|t| t.rsplit('/').next()).collect();
+    if missing.is_empty() { "all".to_owned() } else { format!("without {}", missing.join(", ")) }
 }
 
 /// Patch releases are no difference: `v1.35`.
@@ -88,9 +124,22 @@ mod tests {
         let mut c = report("v1.34.0", "v1.7.0", &["v1"]);
         c.features.insert("templates".into());
         c.storage_classes.clear();
+        let templates = |names: &[&str]| Some(names.iter().map(|n| format!("template/openshift/{n}")).collect());
+        let a = Report { templates: templates(&["fedora", "rhel"]), ..a };
+        c.templates = templates(&["fedora"]);
         let found = compare([("dead", &dead), ("a", &a), ("b", &b), ("c", &c)]);
         let what: Vec<&str> = found.iter().map(|d| d.what.as_str()).collect();
-        assert_eq!(what, ["Kubernetes", "KubeVirt", "virtualmachines.kubevirt.io", "templates", "storage classes"]);
+        let all = [
+            "Kubernetes",
+            "KubeVirt",
+            "virtualmachines.kubevirt.io",
+            "OpenShift templates",
+            "storage classes",
+            "templates",
+        ];
+        assert_eq!(what, all);
+        assert_eq!(found[5].line(), "templates: without rhel on c, all on a.");
+        assert!(found.iter().all(|d| !d.means().is_empty()));
         assert!(found.iter().all(|d| d.hub == "c" && d.baseline == "a"));
         assert_eq!(found[1].line(), "KubeVirt: v1.7.0 on c, v1.8.4 on a.");
         assert_eq!(compare([("dead", &dead)]), []);

@@ -104,6 +104,7 @@ const TITLES: [(&str, &str); 16] = [
 
 /// All that was found out about a hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Report {
     pub checks: Vec<Check>,
     /// What requests can be sent to it: `virtualmachines`, `clusters`.
@@ -117,6 +118,8 @@ pub struct Report {
     pub crds: BTreeMap<String, Vec<String>>,
     pub storage_classes: Vec<StorageClass>,
     pub instance_types: Vec<InstanceType>,
+    /// Its templates, where somebody looked; a check does not.
+    pub templates: Option<BTreeSet<String>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -222,5 +222,5 @@ async fn hubs_that_differ_are_told_apart() {
     );
     let (first, second) = (report(&a).await, report(&b).await);
     let what: Vec<String> = check::compare([("a", &first), ("b", &second)]).into_iter().map(|d| d.what).collect();
-    assert_eq!(what, ["Kubernetes", "templates"]);
+    assert_eq!(what, ["Kubernetes", "OpenShift templates"]);
 }
