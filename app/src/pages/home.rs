@@ -1,7 +1,7 @@
 //! The first page of each portal, and the way to it from `/`. It shows what is true now, and what to do next.
 use super::{
     limits::{cell_meter, meters, whole},
-    needs::{disabled, failed_task, full_org, full_own_org, full_vdc, more_failed, needs_section},
+    needs::{disabled, failed_task, full_org, full_own_org, full_vdc, more_failed, needs_section, troubled_hub},
     recent_tasks::task_table,
 };
 use crate::{
@@ -39,6 +39,7 @@ async fn provider_page(visit: Visit) -> Result<Sheet> {
     let what = [
         amount(c.orgs, "organization", "organizations"),
         amount(c.vdcs, "VDC", "VDCs"),
+        amount(c.vms, "VM", "VMs"),
         amount(c.users, "user", "users"),
     ];
     let lede = said(what.into_iter().flatten().collect(), c.failed, false);
@@ -59,7 +60,8 @@ async fn provider_page(visit: Visit) -> Result<Sheet> {
             </Empty>
         }
     });
-    let mut needs: Vec<AnyView> = o.failed.iter().map(|t| failed_task(&visit, t)).collect();
+    let mut needs: Vec<AnyView> = o.troubled.iter().map(|h| troubled_hub(&visit, h)).collect();
+    needs.extend(o.failed.iter().map(|t| failed_task(&visit, t)));
     needs.extend(more_failed(&visit, c.failed, o.failed.len()));
     needs.extend(o.full.iter().map(|org| full_org(&visit, org)));
     let body = view! {
@@ -92,6 +94,9 @@ fn numbers(visit: &Visit, o: &InstallationOverview) -> Option<impl IntoView + us
         number(c.orgs, "organization", "organizations", "/organizations", None),
         number(some(c.disabled_orgs), "disabled", "disabled", "/organizations?enabled=false", off),
         number(c.vdcs, "VDC", "VDCs", "/vdcs", None),
+        number(c.vms, "VM", "VMs", "/vms", None),
+        number(some(c.failed_vms), "failed VM", "failed VMs", "/vms?state=failed", bad),
+        number(o.hubs.map(|n| n as i64), "hub", "hubs", "/hubs", None),
         number(c.users, "user", "users", "/users", None),
         number(some(c.failed), "failed task", "failed tasks", "/tasks?status=error&since=day", bad),
         number(
@@ -153,7 +158,9 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
     if c.vdcs.is_none() && c.users.is_none() {
         return Ok(sheet(display_name.clone(), few_rights(&visit, &o, display_name, sub)));
     }
-    let what = [amount(c.vdcs, "VDC", "VDCs"), amount(c.users, "user", "users")];
+    let running = c.running_vms.filter(|_| c.vms != Some(0)).map(|n| format!("{} running", num(whole(n))));
+    let vms = amount(c.vms, "VM", "VMs").map(|vms| running.map_or_else(|| vms.clone(), |r| format!("{vms} ({r})")));
+    let what = [amount(c.vdcs, "VDC", "VDCs"), vms, amount(c.users, "user", "users")];
     let lede = said(what.into_iter().flatten().collect(), c.failed, o.own);
     let mut needs: Vec<AnyView> = Vec::new();
     needs.extend(o.org.iter().filter(|org| !org.enabled).map(|_| disabled(&visit, id, &name)));

@@ -4,6 +4,7 @@ use crate::{parts::*, portal::Visit};
 use leptos::prelude::*;
 use model::{
     Action, OrgId,
+    hub::{CheckState, Hub, HubState},
     org::Org,
     quota::{Amount, Limits, Measure},
     task::Task,
@@ -31,6 +32,27 @@ pub(super) fn failed_task(visit: &Visit, t: &Task) -> AnyView {
     let acts = Some(view! { <Time at now /> }.into_any());
     let text = if t.message.is_empty() { "No reason was given.".to_owned() } else { t.message.clone() };
     view! { <Todo mark title text acts /> }.into_any()
+}
+
+/// A hub that does not answer or lacks something, with what to do.
+pub(super) fn troubled_hub(visit: &Visit, h: &Hub) -> AnyView {
+    let silent = h.state == HubState::Unreachable;
+    let (mark, word) = if silent {
+        (view! { <Shape name=Shape::Diamond tone=Tone::Bad /> }.into_any(), " does not answer")
+    } else {
+        (warn_mark(), " lacks something")
+    };
+    let title = view! { "Hub "<a href=visit.at(format!("/hubs/{}", h.id))>{h.id.to_string()}</a>{word} }.into_any();
+    let failed = h.checks.iter().find(|c| c.state == CheckState::Failed);
+    let text = match failed {
+        Some(c) if !silent => format!("{} {}", c.detail, c.what_to_do),
+        _ => format!("{} {}", h.last_error, h.next_step),
+    };
+    let acts = h.seen_at.filter(|_| silent).map(|at| {
+        let now = visit.now;
+        view! { "seen "<Time at now /> }.into_any()
+    });
+    view! { <Todo mark title text=text.trim().to_owned() acts /> }.into_any()
 }
 
 /// The failures that are not shown one by one.

@@ -3,6 +3,7 @@ use crate::Domain;
 use model::{
     Action, Actor, OrgId, Result,
     decide::{Resource, Scope, list_scope},
+    hub::{Hub, HubState},
     org::Org,
     task::Task,
     vdc::Vdc,
@@ -31,7 +32,8 @@ pub struct OrgOverview {
 pub async fn of_org(d: &Domain, actor: &Actor, org: OrgId) -> Result<OrgOverview> {
     let scope = |action| list_scope(actor, action, Some(org)).ok();
     let (vdcs, tasks) = (scope(Action::VdcList), scope(Action::TaskList));
-    let counts = Counted { orgs: None, vdcs, users: scope(Action::UserList), tasks, audit: None };
+    let (vms, users) = (scope(Action::VappList), scope(Action::UserList));
+    let counts = Counted { orgs: None, vdcs, vms, users, tasks, audit: None };
     let counts = d.store.counts(counts).await?;
     let org = if actor.may(Action::OrgView, Resource::Of(org)) {
         Some(d.store.org(actor, Action::OrgView, org).await?.into_inner())
@@ -54,6 +56,9 @@ pub struct InstallationOverview {
     /// Organizations that have nearly used up some limit.
     pub full: Vec<Org>,
     pub newest: Vec<Org>,
+    /// Those that do not answer, or lack something.
+    pub troubled: Vec<Hub>,
+    pub hubs: Option<usize>,
     pub failed: Vec<Task>,
     pub recent: Vec<Task>,
 }
@@ -64,6 +69,7 @@ pub async fn of_installation(d: &Domain, actor: &Actor) -> Result<InstallationOv
     let counts = Counted {
         orgs,
         vdcs: scope(Action::VdcList),
+        vms: scope(Action::VappList),
         users: scope(Action::UserList),
         tasks,
         audit: scope(Action::AuditList),
@@ -73,8 +79,16 @@ pub async fn of_installation(d: &Domain, actor: &Actor) -> Result<InstallationOv
         Some(_) => (d.store.full_orgs(ORGS).await?, d.store.newest_orgs(ORGS).await?),
         None => (Vec::new(), Vec::new()),
     };
+    let (hubs, troubled) = match scope(Action::HubList) {
+        Some(_) => {
+            let hubs = d.store.hubs().await?;
+            let bad = |h: &Hub| matches!(h.state, HubState::Unreachable | HubState::Degraded);
+            (Some(hubs.len()), hubs.into_iter().filter(bad).collect())
+        }
+        None => (None, Vec::new()),
+    };
     let (failed, recent) = latest(d, tasks, counts).await?;
-    Ok(InstallationOverview { counts, full, newest, failed, recent })
+    Ok(InstallationOverview { counts, full, newest, troubled, hubs, failed, recent })
 }
 
 /// What failed today, and what was done lately.

@@ -164,6 +164,11 @@ impl Store {
 }
 
 impl ListSql {
+    /// What lists show, and one condition more, to count by.
+    pub(crate) fn living_and(&self, condition: &str) -> String {
+        format!(" and {}{condition}", self.living)
+    }
+
     /// The beginning of a query for one of them; a condition on `t` follows.
     pub(crate) fn one<'q>(&self) -> Build<'q> {
         Build::new(format!("select {} from {} where {} and ", self.columns, self.from, self.living))

@@ -1,5 +1,5 @@
 //! The numbers of a dashboard, in one query.
-use crate::{Store, constraint::mapped, list::Build, task::FAILED_TODAY};
+use crate::{Store, constraint::mapped, list::Build, task::FAILED_TODAY, vm};
 use model::{Kind, Result, audit::Outcome, decide::Scope};
 use sqlx::FromRow;
 
@@ -8,6 +8,7 @@ use sqlx::FromRow;
 pub struct Counted {
     pub orgs: Option<Scope>,
     pub vdcs: Option<Scope>,
+    pub vms: Option<Scope>,
     pub users: Option<Scope>,
     pub tasks: Option<Scope>,
     pub audit: Option<Scope>,
@@ -19,6 +20,9 @@ pub struct Counts {
     pub orgs: Option<i64>,
     pub disabled_orgs: Option<i64>,
     pub vdcs: Option<i64>,
+    pub vms: Option<i64>,
+    pub running_vms: Option<i64>,
+    pub failed_vms: Option<i64>,
     pub users: Option<i64>,
     /// Tasks of the last 24 hours that failed.
     pub failed: Option<i64>,
@@ -27,7 +31,14 @@ pub struct Counts {
 }
 
 /// Counts rows of `table` as `name`, if they may be counted.
-fn count(b: &mut Build<'_>, name: &str, scope: Option<Scope>, table: &str, org: &str, condition: &str) {
+fn count(
+    b: &mut Build<'_>,
+    name: &str,
+    scope: Option<Scope>,
+    table: &str,
+    (org, owner): (&str, &str),
+    condition: &str,
+) {
     let Some(scope) = scope else {
         b.push(format_args!("null::bigint as {name}"));
         return;
@@ -40,7 +51,7 @@ fn count(b: &mut Build<'_>, name: &str, scope: Option<Scope>, table: &str, org: 
         }
         Scope::Own(id, user) => {
             b.push(format_args!(" and t.{org} = ")).push_bind(id.0);
-            b.push(" and t.user_id = ").push_bind(user.0);
+            b.push(format_args!(" and t.{owner} = ")).push_bind(user.0);
         }
     }
     b.push(format_args!(") as {name}"));
@@ -57,17 +68,26 @@ impl Store {
             Outcome::Refused.key()
         );
         let mut b = Build::new("select ");
-        count(&mut b, "orgs", of.orgs, "organizations", "id", LIVING);
+        count(&mut b, "orgs", of.orgs, "organizations", ("id", "id"), LIVING);
         b.push(", ");
-        count(&mut b, "disabled_orgs", of.orgs, "organizations", "id", &disabled);
+        count(&mut b, "disabled_orgs", of.orgs, "organizations", ("id", "id"), &disabled);
         b.push(", ");
-        count(&mut b, "vdcs", of.vdcs, "vdcs", "org_id", LIVING);
+        count(&mut b, "vdcs", of.vdcs, "vdcs", ("org_id", "org_id"), LIVING);
         b.push(", ");
-        count(&mut b, "users", of.users, "users", "org_id", LIVING);
+        let machine = ("org_id", "owner_id");
+        let (here, running, failed) =
+            (vm::SQL.living_and(""), vm::SQL.living_and(vm::RUNNING), vm::SQL.living_and(vm::FAILED));
+        count(&mut b, "vms", of.vms, "vms", machine, &here);
         b.push(", ");
-        count(&mut b, "failed", of.tasks, "tasks", "org_id", FAILED_TODAY);
+        count(&mut b, "running_vms", of.vms, "vms", machine, &running);
         b.push(", ");
-        count(&mut b, "refused", of.audit, "audit", "org_id", &refused);
+        count(&mut b, "failed_vms", of.vms, "vms", machine, &failed);
+        b.push(", ");
+        count(&mut b, "users", of.users, "users", ("org_id", "id"), LIVING);
+        b.push(", ");
+        count(&mut b, "failed", of.tasks, "tasks", ("org_id", "user_id"), FAILED_TODAY);
+        b.push(", ");
+        count(&mut b, "refused", of.audit, "audit", ("org_id", "user_id"), &refused);
         b.build_query_as().fetch_one(&self.pool).await.map_err(mapped)
     }
 }

@@ -38,6 +38,10 @@ pub(crate) const SQL: ListSql = ListSql {
     owner: "t.owner_id",
 };
 
+/// As people count them, and as the filter by state has them.
+pub(crate) const RUNNING: &str = " and t.obs_state in ('running', 'migrating') and t.power = 'on'";
+pub(crate) const FAILED: &str = " and (t.obs_state in ('failed', 'missing') or (t.problem <> '' and t.obs_state = ''))";
+
 #[derive(FromRow)]
 struct Row {
     id: Uuid,
@@ -146,10 +150,10 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
     match key {
         "state" => {
             b.push(match value {
-                "running" => " and t.obs_state in ('running', 'migrating') and t.power = 'on'",
+                "running" => RUNNING,
                 "stopped" => " and t.obs_state = 'stopped' and (t.power = 'off' or t.outside <> '' or t.problem <> '')",
                 "suspended" => " and t.obs_state = 'suspended' and t.power = 'suspended'",
-                "failed" => " and (t.obs_state in ('failed', 'missing') or (t.problem <> '' and t.obs_state = ''))",
+                "failed" => FAILED,
                 _ => {
                     " and not (t.obs_state in ('running', 'migrating') and t.power = 'on') \
                      and not (t.obs_state = 'stopped' and (t.power = 'off' or t.outside <> '' or t.problem <> '')) \

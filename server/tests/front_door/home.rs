@@ -10,7 +10,8 @@ async fn everybody_learns_what_they_may_see_and_what_to_do() {
     app.org("globex").vdc("other").vdc("third").make().await;
 
     let home = app.sign_in("acme", "acme-admin").await.get("/tenant/acme").await.must(200);
-    let home = home.says("1 VDC and 3 users. Nothing failed in the last 24 hours.").says("Nothing waits for you.");
+    let home =
+        home.says("1 VDC, no VMs and 3 users. Nothing failed in the last 24 hours.").says("Nothing waits for you.");
     let home = home.says("Quota by VDC").says("prod").says("Created VDC prod").says_not("other");
     assert!(home.link("All VDCs").is_some() && home.link("New VDC").is_none(), "the first day is over");
 
@@ -30,10 +31,16 @@ async fn the_first_day_begins_with_what_one_can_make() {
         .get("/provider")
         .await
         .must(200)
-        .says("1 organization, no VDCs and 1 user.")
+        .says("1 organization, no VDCs, no VMs and 1 user.")
         .says("Create the first");
     app.org("acme").user("user", VappUser).make().await;
-    let home = app.sign_in("acme", "acme-admin").await.get("/tenant/acme").await.must(200).says("No VDCs and 2 users.");
+    let home = app
+        .sign_in("acme", "acme-admin")
+        .await
+        .get("/tenant/acme")
+        .await
+        .must(200)
+        .says("No VDCs, no VMs and 2 users.");
     assert_eq!(home.link("New VDC").as_deref(), Some("/tenant/acme/vdcs/new"));
     assert_eq!(home.link("New user").as_deref(), Some("/tenant/acme/users/new"));
     let home = app.sign_in("acme", "user").await.get("/tenant/acme").await.must(200).says("No VDC yet");
@@ -74,7 +81,7 @@ async fn what_failed_and_what_is_nearly_full_needs_somebody() {
     user.says("Nothing you asked for failed").says_not("Reason 1.").says("prod is nearly full");
 
     let provider = app.provider().await.get("/provider").await.must(200);
-    let provider = provider.says("3 organizations, 1 VDC and 5 users. 1 task failed in the last 24 hours.");
+    let provider = provider.says("3 organizations, 1 VDC, no VMs and 5 users. 1 task failed in the last 24 hours.");
     provider.says("Edit VDC prod failed Reason 1.").says("acme is full").says_not("prod is nearly full");
     let globex = app.sign_in("globex", "globex-admin").await.get("/tenant/globex").await.must(200);
     globex.says_not("Reason 1.").says_not("prod");
@@ -109,7 +116,7 @@ async fn a_provider_of_few_rights_still_has_pages() {
     let role = app.role(system, "Clerk", &[Right::OrgView]).await;
     app.user(system, "clerk", role).await;
     let clerk = app.sign_in(PROVIDER, "clerk").await;
-    clerk.get("/provider").await.must(200).says("2 organizations.").says_not("1 VDC").says_not("2 users");
+    clerk.get("/provider").await.must(200).says("2 organizations and no VMs.").says_not("1 VDC").says_not("2 users");
     clerk.get("/provider/organizations").await.must(200);
     clerk.get("/tenant/acme").await.must(200).says("acme").says_not("prod");
 }
