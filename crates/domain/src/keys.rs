@@ -40,8 +40,10 @@ impl Keys {
     pub fn lost(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for key in self.data_keys.iter().filter(|k| !k.opens && k.secrets() > 0) {
-            let need =
-                format!("{} hubs, {} VMs and {} vApps need the data key {}", key.hubs, key.vms, key.vapps, key.id);
+            let need = format!(
+                "hubs ({}), VMs ({}) and vApps ({}) need the data key {}",
+                key.hubs, key.vms, key.vapps, key.id
+            );
             lines.push(match (key.made, key.master.as_str()) {
                 (None, _) => {
                     format!("{need}, which is missing; restore the table data_keys, or set their secrets anew")

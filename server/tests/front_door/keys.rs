@@ -41,6 +41,7 @@ impl Stage {
         for name in ["web", "db"] {
             stage.compose(&d, name).await;
         }
+        stage.parameters(&d).await;
         let spec = IdpSpec {
             issuer: "https://login.example.com".into(),
             client_id: "ssvirt".into(),
@@ -68,6 +69,14 @@ impl Stage {
         let spec = VappSpec { name: name.into(), description: String::new(), vms: vec![vm] };
         let admin = self.app.actor(self.acme.admin()).await;
         vapp::compose(d, &admin, self.acme.vdc("prod"), spec, guest).await.unwrap();
+    }
+
+    /// Parameters for one of the vApps, as of a template that asks for some.
+    async fn parameters(&self, d: &Domain) {
+        let id = self.app.db.text("select id::text from vapps where name = 'web'").await;
+        let sealed = d.vault().unwrap().seal(&format!("vapp/{id}"), b"of the vApp").await.unwrap();
+        let hex: String = sealed.iter().map(|b| format!("{b:02x}")).collect();
+        self.app.db.execute(&format!("update vapps set parameters = '\\x{hex}' where id = '{id}'")).await;
     }
 
     /// A replica with these master secrets.
@@ -106,13 +115,16 @@ impl Stage {
             let plain = vault.open(&format!("vm/{id}"), &vm.cloud_init.unwrap()).await?;
             assert!(String::from_utf8(plain).unwrap().contains(&format!("hostname: {}", vm.name)));
         }
+        let id = self.app.db.text("select id::text from vapps where name = 'web'").await.parse::<Uuid>().unwrap();
+        let sealed = d.store.vapp_work(id).await?.unwrap().parameters.unwrap();
+        assert_eq!(vault.open(&format!("vapp/{id}"), &sealed).await?, b"of the vApp");
         Ok(())
     }
 
     async fn sealed(&self) -> String {
         let all = "select md5(concat((select string_agg(sealed::text, ' ' order by id) from data_keys), \
                    (select string_agg(credential::text, ' ' order by id) from hubs), \
-                   (select string_agg(cloud_init::text, ' ' order by id) from vms), \
+                   (select string_agg(cloud_init::text, ' ' order by id) from vms), (select string_agg(parameters::text, ' ') from vapps), \
                    (select string_agg(client_secret::text, ' ') from identity_providers)))";
         self.app.db.text(all).await
     }
@@ -158,7 +170,7 @@ async fn a_wrong_secret_changes_nothing_and_says_what_is_missing() {
             assert!(wrong.contains("No data key can be opened") && wrong.contains("Nothing was changed"), "{wrong}");
         }
         let (code, said, wrong) = stage.run(&["check"], NEW, old).await;
-        assert!(code == 1 && said.contains("2 hubs, 2 VMs and 0 vApps need the data key"), "{said}{wrong}");
+        assert!(code == 1 && said.contains("hubs (2), VMs (2) and vApps (1) need the data key"), "{said}{wrong}");
     }
     assert_eq!(stage.sealed().await, sealed);
     let refused = stage.replica(NEW, None).vault().unwrap().seal("hub/three", b"x").await.unwrap_err();
@@ -184,15 +196,15 @@ async fn a_new_data_key_takes_over_every_secret_and_a_run_that_ended_early_goes_
     assert!(steps >= 2);
     stage.opens(&d).await.unwrap();
     let halfway = keys::list(&d, &operator, &sealer).await.unwrap();
-    assert_eq!((halfway.data_keys.len(), halfway.on_older_keys()), (2, 2));
+    assert_eq!((halfway.data_keys.len(), halfway.on_older_keys()), (2, 3));
     let (_, said, _) = stage.run(&["keys", "list"], OLD, None).await;
     assert_eq!(said.lines().filter(|l| l.contains("auth.secret")).count(), 1, "{said}");
     let uses: Vec<String> = said.lines().rev().take(2).map(|l| l.split_whitespace().rev().take(3).collect()).collect();
-    assert_eq!(uses, ["002", "020"], "VMs on the old one still, hubs on the new one: {said}");
+    assert_eq!(uses, ["002", "120"], "hubs are on the new one, the rest on the old one still: {said}");
 
     let (code, said, wrong) = stage.run(&["keys", "rotate", "--data-keys"], OLD, None).await;
     assert_eq!(code, 0, "{said}{wrong}");
-    assert!(said.contains("the data key of an earlier run: 2 secrets") && said.contains("data keys: 0."), "{said}");
+    assert!(said.contains("the data key of an earlier run: 3 secrets") && said.contains("data keys: 0."), "{said}");
     assert_eq!(stage.app.db.count("data_keys").await, 2);
     for d in [&d, &stage.replica(OLD, None)] {
         stage.opens(d).await.unwrap();
@@ -201,7 +213,7 @@ async fn a_new_data_key_takes_over_every_secret_and_a_run_that_ended_early_goes_
     assert_eq!(versions, "1", "nobody has to connect anew");
     // both at once
     let (code, said, _) = stage.run(&["keys", "rotate", "--data-keys"], NEW, Some(OLD)).await;
-    assert!(code == 0 && said.contains("2 data keys, 1 client") && said.contains("4 secrets"), "{said}");
+    assert!(code == 0 && said.contains("2 data keys, 1 client") && said.contains("5 secrets"), "{said}");
     stage.opens(&stage.replica(NEW, None)).await.unwrap();
 }
 
