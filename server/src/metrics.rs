@@ -23,6 +23,11 @@ const CONNECTIONS: &str = "ssvirt_db_connections";
 const CONNECTIONS_IDLE: &str = "ssvirt_db_connections_idle";
 const CONNECTIONS_MAX: &str = "ssvirt_db_connections_max";
 const BUILD: &str = "ssvirt_build_info";
+// of the reconcilers, which count them by these names
+const ROUTED: &str = "ssvirt_vm_requests_routed_total";
+const SELECTION: &str = "ssvirt_hub_selection_seconds";
+const HUBS: &str = "ssvirt_hub_connections_total";
+const PROVISIONING: &str = "ssvirt_vm_provisioning_total";
 
 /// The recorder of this process, made at the first call.
 pub fn recorder() -> &'static PrometheusHandle {
@@ -31,6 +36,7 @@ pub fn recorder() -> &'static PrometheusHandle {
         let buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
         let builder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Full(DURATION.to_owned()), &buckets)
+            .and_then(|b| b.set_buckets_for_metric(Matcher::Full(SELECTION.to_owned()), &buckets))
             .expect("a histogram with buckets");
         let handle = builder.install_recorder().expect("the only recorder of the process");
         describe_counter!(REQUESTS, "Requests answered, by method, route and class of status");
@@ -40,6 +46,10 @@ pub fn recorder() -> &'static PrometheusHandle {
         describe_gauge!(CONNECTIONS, "Database connections open");
         describe_gauge!(CONNECTIONS_IDLE, "Database connections open that nobody uses at the moment");
         describe_gauge!(CONNECTIONS_MAX, "Database connections this replica may open");
+        describe_counter!(ROUTED, "VMs for which a hub was chosen, by hub");
+        describe_histogram!(SELECTION, Unit::Seconds, "Time to choose a hub, by what it is for");
+        describe_counter!(HUBS, "Answers and failures of the connection to a hub, by hub and result");
+        describe_counter!(PROVISIONING, "VMs that came up as they were asked for, and that did not");
         describe_gauge!(BUILD, "Always 1; the label says which version runs");
         gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         handle

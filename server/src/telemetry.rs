@@ -5,7 +5,7 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{Layer, filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Crates whose own detail `log.level` is about. The others stay at info: their debug output would bury ours.
-const OURS: &[&str] = &["server", "ssvirt", "app", "domain", "store", "model"];
+const OURS: &[&str] = &["server", "ssvirt", "app", "domain", "store", "model", "hub", "work", "hubsim"];
 
 /// `debug` means our own crates at debug; `info,store=debug` is taken as it stands.
 pub fn levels(text: &str) -> Result<Targets, String> {

@@ -9,7 +9,7 @@ use domain::{difference, hub, simulator};
 use leptos::prelude::*;
 use model::{
     Action, HubId, Result, can,
-    hub::{CheckState, Hub, HubDifference, HubState},
+    hub::{CheckState, Hub, HubDifference, HubState, HubType},
     placement::CPUS_PER_CPU,
     quota::Measure,
 };
@@ -100,7 +100,7 @@ fn differences(all: &[HubDifference]) -> Option<impl IntoView + use<>> {
 
 fn row(visit: &Visit, h: &Hub) -> impl IntoView + use<> {
     let (state, menu) = (state(visit, h), menu(visit, h, true));
-    let (what, vms, version, region) = (h.hub_type.label(), h.vms, word(&h.kubevirt_version), word(&place(h)));
+    let (what, vms, version, region) = (purpose(h), h.vms, word(&h.kubevirt_version), word(&place(h)));
     let (cpus, memory) = (cpus(h), memory(h));
     let why = if h.is_default { "the default hub" } else { "" };
     let cells = view! {
@@ -115,6 +115,14 @@ fn row(visit: &Visit, h: &Hub) -> impl IntoView + use<> {
         <RowActs>{menu}</RowActs>
     };
     view! { <Row id=format!("hub-{}", h.id)>{cells}</Row> }
+}
+
+/// What it is for, and what it is open for where that is less.
+fn purpose(h: &Hub) -> String {
+    match HubType::of(&h.capabilities) {
+        Some(open) if open != h.hub_type => format!("{}, open for {}", h.hub_type.label(), open.label()),
+        _ => h.hub_type.label().to_owned(),
+    }
 }
 
 /// One silent hub is one notice: why, and what to do.

@@ -27,6 +27,7 @@ const LABELS: &[(&str, &str)] = &[
     ("namespace", "Namespace"),
     ("region", "Region"),
     ("zone", "Zone"),
+    ("is_default", "Default hub"),
     ("description", "Description"),
     ("kubeconfig", "kubeconfig"),
 ];
@@ -101,13 +102,15 @@ fn fields(fill: &Fill, spec: &HubSpec, locked: bool) -> impl IntoView + use<> {
     let what = view! {
         {id}
         <SelectField name="hub_type" label="For" choices=types value=fill.value("hub_type", spec.hub_type.key()) error=fill.error("hub_type") width=Width::Half />
-        <FieldGroup label="Open for">{open_for} <p class="hint">"Nothing ticked: what it is for."</p></FieldGroup>
+        <FieldGroup label="Open for" name="capabilities" error=fill.error("capabilities")>{open_for} <p class="hint">"Nothing ticked: what it is for."</p></FieldGroup>
         <TextArea name="description" label="Description" value=fill.value("description", &spec.description) error=fill.error("description") optional=true />
     };
+    let is_default = fill.checked("is_default", "on", spec.is_default);
     let place = view! {
         <TextField name="namespace" label="Namespace" value=fill.value("namespace", &spec.namespace) error=fill.error("namespace") hint="Where SSVirt keeps its own objects there." autocomplete="off" width=Width::Third />
         <TextField name="region" label="Region" value=fill.value("region", &spec.region) error=fill.error("region") optional=true autocomplete="off" width=Width::Third />
         <TextField name="zone" label="Zone" value=fill.value("zone", &spec.zone) error=fill.error("zone") optional=true autocomplete="off" width=Width::Third />
+        <CheckField name="is_default" label="The default hub: what fits goes here first, whatever room others have" checked=is_default />
     };
     view! {
         <FormSection title="Hub">{what}</FormSection>
@@ -150,7 +153,10 @@ fn read_spec(values: &Values, id: String) -> Result<HubSpec> {
     let mut problems = Problems::default();
     let hub_type = HubType::parse(values.get("hub_type"));
     if hub_type.is_none() {
-        problems.add("hub_type", "Choose what it is for.");
+        problems.add("hub_type", "Choose what it is for: vmaas, cluster or hybrid.");
+    }
+    if values.all("capabilities").any(|word| Capability::parse(word).is_none()) {
+        problems.add("capabilities", "A hub is open for virtualmachines, clusters or both.");
     }
     let spec = HubSpec {
         id,
@@ -160,6 +166,7 @@ fn read_spec(values: &Values, id: String) -> Result<HubSpec> {
         namespace: values.text("namespace"),
         region: values.text("region"),
         zone: values.text("zone"),
+        is_default: values.has("is_default"),
     };
     with_problems(problems, spec.check())
 }
@@ -231,6 +238,7 @@ pub(super) async fn kubeconfig_page(visit: Visit) -> Result<Sheet> {
 pub(super) async fn set_kubeconfig(visit: Visit, values: Values) -> Result<Done> {
     let kubeconfig = pasted(&visit, &values).await;
     let anyway = values.has("anyway");
-    let h = probe::change_credential(visit.domain(), &visit.actor, &id(&visit), &kubeconfig, anyway).await?;
+    let (d, trust) = (visit.domain(), Trust::Checked);
+    let h = probe::change_credential(d, &visit.actor, &id(&visit), &kubeconfig, trust, anyway).await?;
     Ok(Done::new(href(&h.id, ""), format!("Hub {} has its new kubeconfig.", h.id)))
 }

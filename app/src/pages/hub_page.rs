@@ -11,6 +11,7 @@ use crate::{
 };
 use domain::{
     difference,
+    hub::{self, Stranger},
     simulator::{self, Fault},
 };
 use leptos::prelude::*;
@@ -29,6 +30,8 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         .may(Action::HubEdit)
         .then(|| view! { <a class="btn" href=href(&h.id, "/edit")><Icon name=Icon::Settings />"Edit"</a> });
     let acts = view! { {edit} {menu(&visit, &h, false)} }.into_any();
+    let strangers = hub::strangers(visit.domain(), &visit.actor, &h.id).await?;
+    let strangers = (!strangers.is_empty()).then(|| stranger_section(&visit, &strangers));
     let faults = simulator::faults(visit.domain(), &h.id).map(|all| fault_section(&visit, &h, &all));
     let differences = difference_section(&h, &difference::list(visit.domain(), &visit.actor).await?);
     let body = view! {
@@ -38,6 +41,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         {check_section(&visit, &h)}
         {differences}
         {room_section(&h)}
+        {strangers}
         {faults}
     }
     .into_any();
@@ -164,6 +168,25 @@ fn room_section(h: &Hub) -> impl IntoView + use<> {
         view! { <p>"Not known yet: the hub has not said what its nodes have."</p> }.into_any()
     };
     view! { <Section title="Room" sub="what VMs ask for, of what its nodes can give">{room}</Section> }
+}
+
+/// What carries our label there and is known to nobody here: as after a backup was restored.
+fn stranger_section(visit: &Visit, all: &[Stranger]) -> impl IntoView + use<> {
+    let heads = vec![Head::new("Name"), Head::new("Namespace"), Head::new("Kind"), Head::new("Last seen")];
+    let now = visit.now;
+    let rows = all.iter().map(|s| {
+        let (namespace, kind, at) = (s.namespace.clone(), s.kind.clone(), s.seen_at);
+        let cells = view! {
+            <NameCell name=s.name.clone() />
+            <Cell label="Namespace">{namespace}</Cell>
+            <Cell label="Kind">{kind}</Cell>
+            <Cell label="Last seen"><Time at now /></Cell>
+        };
+        view! { <Row id=format!("stranger-{}-{}", s.namespace, s.name)>{cells}</Row> }
+    });
+    let rows = rows.collect_view();
+    let table = view! { <Table caption="Unknown objects" heads>{rows}</Table> };
+    view! { <Section title="Unknown objects" sub="they carry our label, and nobody here knows them: they are left alone">{table}</Section> }
 }
 
 fn fault_section(visit: &Visit, h: &Hub, faults: &[Fault]) -> impl IntoView + use<> {

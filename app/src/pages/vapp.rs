@@ -271,7 +271,7 @@ fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {
     view! { <Section title="VMs" sub acts>{table}</Section> }.into_any()
 }
 
-fn placement_section(visit: &Visit, p: &Placement) -> impl IntoView + use<> {
+pub(super) fn placement_section(visit: &Visit, p: &Placement) -> impl IntoView + use<> {
     let hub = hub_link(visit, p.hub.as_ref());
     let because = p.because.clone();
     let facts = view! {

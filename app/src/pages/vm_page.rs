@@ -6,6 +6,7 @@ use super::{
     recent_events::event_section,
     recent_tasks::task_table,
     sizes::{cpu_words, disk_words, memory_words},
+    vapp::placement_section,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
 };
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     portal::{Place, Sheet, Visit, org_link},
     shell::Crumb,
 };
-use domain::{event, task};
+use domain::{event, task, vapp};
 use leptos::prelude::*;
 use model::{Action, Result, can, event::Event, quota::Measure, vm::Vm};
 
@@ -25,6 +26,11 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         view! { <Section title="Recent tasks">{table}</Section> }
     });
     let events = event::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
+    let placement = match visit.place {
+        Place::Provider => vapp::get(visit.domain(), &visit.actor, v.vapp).await?.placement,
+        _ => None,
+    };
+    let placement = placement.map(|p| placement_section(&visit, &p));
     let (addresses, hardware) = (addresses(&v), hardware(&v));
     let body = view! {
         <PageHead
@@ -41,6 +47,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         </div>
         {disks(&v, visit.place == Place::Provider)}
         {cards(&v)}
+        {placement}
         {tasks}
     }
     .into_any();

@@ -350,11 +350,21 @@ pub fn CheckOff(
 
 /// Several boxes under one heading.
 #[component]
-pub fn FieldGroup(#[prop(into)] label: String, #[prop(optional)] width: Width, children: Children) -> impl IntoView {
+pub fn FieldGroup(
+    #[prop(into)] label: String,
+    /// What its boxes are called, where an error may stand below them.
+    #[prop(optional, into)]
+    name: String,
+    #[prop(optional_no_strip)] error: Option<String>,
+    #[prop(optional)] width: Width,
+    children: Children,
+) -> impl IntoView {
+    let about = About::new(String::new(), name, String::new(), String::new(), error, false, Width::default());
     view! {
         <fieldset class=width.class()>
             <legend class="label">{label}</legend>
             {children()}
+            <Below about />
         </fieldset>
     }
 }

@@ -7,6 +7,8 @@ use model::{
     hub::{Hub, HubSpec, HubType},
     placement::{Placement, Wish, place},
 };
+pub use store::Stranger;
+
 use store::Record;
 use uuid::Uuid;
 
@@ -63,34 +65,66 @@ pub async fn register(d: &Domain, actor: &Actor, spec: HubSpec, kubeconfig: &str
         )
         .await?;
         tx.commit(Record::new(action, actor.org, uid, &spec.id).after(&spec)).await?;
-        if spec.hub_type == HubType::Vmaas {
-            tracing::info!(hub_id = %id, namespace = spec.namespace, "Registered VMaaS hub");
-        }
+        say_registered(&spec);
         get(d, actor, &id).await
     })
     .await
 }
 
+fn say_registered(spec: &HubSpec) {
+    if spec.hub_type == HubType::Vmaas {
+        tracing::info!(hub_id = spec.id, namespace = spec.namespace, "Registered VMaaS hub");
+    }
+}
+
 /// Registers a hub, or gives one that is there its new kubeconfig and namespace: what people set otherwise stays.
 pub async fn register_or_update(d: &Domain, actor: &Actor, spec: HubSpec, kubeconfig: &str) -> Result<Hub> {
-    let id = HubId(spec.id.clone());
-    let namespace = spec.namespace.clone();
-    match register(d, actor, spec, kubeconfig, Trust::Operator).await {
+    match register(d, actor, spec.clone(), kubeconfig, Trust::Operator).await {
         Err(Error::Taken(_)) => {}
         other => return other,
     }
-    let known = get(d, actor, &id).await?;
-    if known.namespace != namespace {
-        let spec = HubSpec { namespace, ..HubSpec::from(&known) };
-        edit(d, actor, &id, known.version, spec).await?;
-    }
+    let hub = update(d, actor, &spec, kubeconfig).await?;
+    say_registered(&spec);
+    Ok(hub)
+}
+
+async fn update(d: &Domain, actor: &Actor, spec: &HubSpec, kubeconfig: &str) -> Result<Hub> {
+    let id = HubId(spec.id.clone());
+    set(d, actor, &id, |known| HubSpec { namespace: spec.namespace.clone(), ..known }).await?;
     // at every start the same one: nothing is to be changed then
-    if let Some(sealed) = d.store.credential_of_hub(&id).await?
-        && d.vault()?.open(&sealed_as(&id), &sealed.sealed).await.is_ok_and(|text| text == kubeconfig.as_bytes())
-    {
+    if has_credential(d, actor, &id, kubeconfig).await? {
         return get(d, actor, &id).await;
     }
     set_credential(d, actor, &id, kubeconfig, Trust::Operator).await
+}
+
+/// Changes one thing about a hub, whatever else is changed meanwhile: replicas that start together say the same.
+pub async fn set(d: &Domain, actor: &Actor, id: &HubId, change: impl Fn(HubSpec) -> HubSpec) -> Result<Hub> {
+    loop {
+        let known = get(d, actor, id).await?;
+        let spec = change(HubSpec::from(&known));
+        if spec == HubSpec::from(&known) {
+            return Ok(known);
+        }
+        match edit(d, actor, id, known.version, spec).await {
+            Err(Error::Conflict(_)) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Is that the kubeconfig it has?
+pub async fn has_credential(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str) -> Result<bool> {
+    authorize(actor, Action::HubCredential, Resource::Installation)?;
+    let Some(sealed) = d.store.credential_of_hub(id).await? else { return Ok(false) };
+    let plain = d.vault()?.open(&sealed_as(id), &sealed.sealed).await;
+    Ok(plain.is_ok_and(|text| text == kubeconfig.as_bytes()))
+}
+
+/// Objects under our label on it that nobody here knows.
+pub async fn strangers(d: &Domain, actor: &Actor, id: &HubId) -> Result<Vec<Stranger>> {
+    let hub = d.store.hub(actor, Action::HubView, id).await?;
+    d.store.strangers(&hub.id).await
 }
 
 pub async fn edit(d: &Domain, actor: &Actor, id: &HubId, version: i64, spec: HubSpec) -> Result<Hub> {

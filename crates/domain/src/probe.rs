@@ -50,16 +50,23 @@ pub async fn probe(d: &Domain, actor: &Actor, action: Action, kubeconfig: &str, 
 }
 
 /// Another kubeconfig for a hub, which is tried first. One that gets no answer is taken only if somebody says `anyway`.
-pub async fn change_credential(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str, anyway: bool) -> Result<Hub> {
+pub async fn change_credential(
+    d: &Domain,
+    actor: &Actor,
+    id: &HubId,
+    kubeconfig: &str,
+    trust: Trust,
+    anyway: bool,
+) -> Result<Hub> {
     let action = Action::HubCredential;
     d.attempt(actor, action, d.store.hub(actor, action, id)).await?;
     if !anyway {
-        let found = probe(d, actor, action, kubeconfig, Trust::Checked).await?;
+        let found = probe(d, actor, action, kubeconfig, trust).await?;
         if let Some(c) = found.failed().filter(|_| !found.answers) {
             return Err(Error::field("kubeconfig", format!("{} {} The old one stays.", c.detail, c.what_to_do)));
         }
     }
-    set_credential(d, actor, id, kubeconfig, Trust::Checked).await
+    set_credential(d, actor, id, kubeconfig, trust).await
 }
 
 /// How long a form may lie open with a kubeconfig in it.

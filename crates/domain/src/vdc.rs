@@ -46,7 +46,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
         let namespace = name::namespace_name(&org.name, &spec.name, id.0, taken);
         tx.vdc_insert(id, &org, &spec, &namespace).await?;
         tx.enqueue(Kind::Vdc, id, org.id, None).await?;
-        tx.commit(Record::new(action, org.id, id, &spec.name).after(&spec).with_task()).await?;
+        tx.commit(Record::new(action, org.id, id, &spec.name).after(&spec).with_open_task()).await?;
         get(d, actor, id).await
     })
     .await
@@ -67,7 +67,7 @@ pub async fn edit(d: &Domain, actor: &Actor, id: VdcId, version: i64, spec: VdcS
         }
         tx.vdc_update(&vdc, &spec).await?;
         tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
-        tx.commit(Record::new(action, vdc.org, id, &spec.name).before(&current).after(&spec).with_task()).await?;
+        tx.commit(Record::new(action, vdc.org, id, &spec.name).before(&current).after(&spec).with_open_task()).await?;
         get(d, actor, id).await
     })
     .await
@@ -80,7 +80,7 @@ pub async fn set_enabled(d: &Domain, actor: &Actor, id: VdcId, enabled: bool) ->
         let (mut tx, vdc) = hold(d, actor, action, id).await?;
         tx.vdc_set_enabled(&vdc, enabled).await?;
         tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
-        tx.commit(Record::new(action, vdc.org, id, &vdc.name).with_task()).await?;
+        tx.commit(Record::new(action, vdc.org, id, &vdc.name).with_open_task()).await?;
         get(d, actor, id).await
     })
     .await
@@ -92,7 +92,7 @@ pub async fn delete(d: &Domain, actor: &Actor, id: VdcId) -> Result<()> {
         let (mut tx, vdc) = hold(d, actor, action, id).await?;
         tx.vdc_delete(&vdc).await?;
         tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
-        tx.commit(Record::new(action, vdc.org, id, &vdc.name).before(&VdcSpec::from(&*vdc)).with_task()).await?;
+        tx.commit(Record::new(action, vdc.org, id, &vdc.name).before(&VdcSpec::from(&*vdc)).with_open_task()).await?;
         Ok(())
     })
     .await

@@ -185,6 +185,22 @@ impl Error {
         }
     }
 
+    /// The same for somebody who has no part in the hub: without addresses, and without what only its operator can do.
+    pub fn for_tenants(&self) -> String {
+        match self {
+            Error::Unreachable { .. }
+            | Error::Certificate { .. }
+            | Error::Credentials(_)
+            | Error::Forbidden(_)
+            | Error::NotServed(_)
+            | Error::Odd(_) => "Its hub does not answer as it should. It goes on when it does.".into(),
+            Error::Server { .. } | Error::Throttled { .. } | Error::Conflict(_) | Error::Expired(_) => {
+                "Its hub is busy. It is tried again.".into()
+            }
+            _ => format!("{} {}", self.message(), self.next_step()),
+        }
+    }
+
     /// What a person can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
@@ -267,6 +283,22 @@ mod tests {
         }
         let busy = Error::Throttled { retry_after: Duration::from_secs(7) };
         assert_eq!(busy.retry(), Verdict::Retry { after: Some(Duration::from_secs(7)) });
+    }
+
+    #[test]
+    fn tenants_read_no_address_of_a_hub_and_what_they_can_change() {
+        let detail = || "https://10.1.2.3:6443".to_owned();
+        for e in [
+            Error::Unreachable { why: Reach::Refused, detail: detail() },
+            Error::Certificate { why: Trust::Untrusted, detail: detail() },
+            Error::Credentials(detail()),
+            Error::Odd(detail()),
+            Error::Server { status: 500, message: detail() },
+        ] {
+            assert!(!e.for_tenants().contains("10.1.2.3"), "{e:?}");
+        }
+        let denied = Error::Denied { message: "the name is too long".into(), causes: vec![] };
+        assert!(denied.for_tenants().contains("the name is too long"));
     }
 
     #[test]

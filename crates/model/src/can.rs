@@ -36,6 +36,9 @@ pub fn vdc(vdc: &Vdc, action: Action) -> Result<(), WhyNot> {
         Action::VdcDelete if vdc.used.vms > 0 => {
             Err(format!("It has {}. Delete them first.", count(vdc.used.vms, "VM", "VMs")))
         }
+        Action::VdcDelete if vdc.vapps > 0 => {
+            Err(format!("It has {}. Delete them first.", count(vdc.vapps, "vApp", "vApps")))
+        }
         Action::VdcDelete if !vdc.used.is_zero() => Err("Disks in it are still in use. Delete them first.".into()),
         _ => Ok(()),
     }

@@ -76,6 +76,7 @@ impl Fields for HubSpec {
             ("namespace", self.namespace.clone()),
             ("region", self.region.clone()),
             ("zone", self.zone.clone()),
+            ("is_default", if self.is_default { "yes" } else { "no" }.to_owned()),
         ]
     }
 }

@@ -55,6 +55,17 @@ impl HubType {
         HubType::ALL.into_iter().find(|t| t.key() == word)
     }
 
+    /// What a hub is called that is open for these; none of them means nothing yet.
+    pub fn of(capabilities: &[Capability]) -> Option<HubType> {
+        let has = |c| capabilities.contains(&c);
+        match (has(Capability::VirtualMachines), has(Capability::Clusters)) {
+            (true, true) => Some(HubType::Hybrid),
+            (true, false) => Some(HubType::Vmaas),
+            (false, true) => Some(HubType::Cluster),
+            (false, false) => None,
+        }
+    }
+
     pub fn capabilities(self) -> Vec<Capability> {
         match self {
             HubType::Cluster => vec![Capability::Clusters],
@@ -213,6 +224,8 @@ pub struct HubSpec {
     pub namespace: String,
     pub region: String,
     pub zone: String,
+    /// What fits there goes there first. One hub at most is it.
+    pub is_default: bool,
 }
 
 impl HubSpec {
@@ -230,8 +243,15 @@ impl HubSpec {
         if capabilities.is_empty() {
             capabilities = self.hub_type.capabilities();
         }
+        // closing a hub for one of two is fine, opening it for what it is not for is a mistake in one of both
+        if let Some(odd) = capabilities.iter().find(|c| !self.hub_type.capabilities().contains(c)) {
+            let (kind, odd) = (self.hub_type.key(), odd.key());
+            problems
+                .add("capabilities", format!("A hub of type {kind} is not open for {odd}. Its type would be another."));
+        }
         problems.done()?;
-        Ok(HubSpec { id, description, namespace, region, zone, capabilities, hub_type: self.hub_type })
+        let (hub_type, is_default) = (self.hub_type, self.is_default);
+        Ok(HubSpec { id, description, namespace, region, zone, capabilities, hub_type, is_default })
     }
 }
 
@@ -245,6 +265,7 @@ impl From<&Hub> for HubSpec {
             namespace: h.namespace.clone(),
             region: h.region.clone(),
             zone: h.zone.clone(),
+            is_default: h.is_default,
         }
     }
 }
@@ -279,6 +300,24 @@ mod tests {
         assert_eq!(spec.clone().check().expect("good").capabilities, Capability::ALL);
         let spec = HubSpec { capabilities: vec![Capability::Clusters], ..spec };
         assert_eq!(spec.check().expect("good").capabilities, [Capability::Clusters]);
+    }
+
+    #[test]
+    fn a_type_and_capabilities_that_disagree_are_refused() {
+        let spec = |hub_type, capabilities: &[Capability]| {
+            let capabilities = capabilities.to_vec();
+            HubSpec { id: "a".into(), namespace: "x".into(), hub_type, capabilities, ..HubSpec::default() }.check()
+        };
+        for (hub_type, odd) in [(HubType::Vmaas, Capability::Clusters), (HubType::Cluster, Capability::VirtualMachines)]
+        {
+            assert_eq!(spec(hub_type, &[odd]).expect_err("they disagree").fields()[0].field, "capabilities");
+            assert!(spec(hub_type, &Capability::ALL).is_err());
+            assert!(spec(HubType::Hybrid, &[odd]).is_ok(), "closed for the other");
+        }
+        for hub_type in HubType::ALL {
+            assert_eq!(HubType::of(&hub_type.capabilities()), Some(hub_type));
+        }
+        assert_eq!(HubType::of(&[]), None);
     }
 
     #[test]

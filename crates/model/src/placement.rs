@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
     pub id: HubId,
+    /// What the operator opened it for.
     pub capabilities: Vec<Capability>,
+    /// What it was found to be fit for when it was last looked at.
+    pub offers: Vec<Capability>,
     pub state: HubState,
     pub cordoned: bool,
     pub is_default: bool,
@@ -117,6 +120,11 @@ fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
         HubState::Unknown => return Some("It has not been tried yet.".into()),
         HubState::Ready | HubState::Degraded => {}
     }
+    if let Some(c) = wish.capability
+        && !hub.offers.contains(&c)
+    {
+        return Some(format!("It was not found to have what {} need. Its checks say what is missing.", c.key()));
+    }
     for (what, wished, there) in [("region", &wish.region, &hub.region), ("zone", &wish.zone, &hub.zone)] {
         if !wished.is_empty() && wished != there {
             let there = if there.is_empty() { "none" } else { there };
@@ -171,6 +179,7 @@ mod tests {
         Candidate {
             id: id.into(),
             capabilities: capabilities.to_vec(),
+            offers: capabilities.to_vec(),
             state: HubState::Ready,
             cordoned: false,
             is_default: false,
@@ -210,6 +219,7 @@ mod tests {
         assert_eq!(with(|_| ()), "");
         assert!(with(|h| h.cordoned = true).contains("cordoned"));
         assert!(with(|h| h.state = HubState::Unreachable).contains("can't be reached"));
+        assert!(with(|h| h.offers.clear()).contains("Its checks say what is missing"));
         assert!(with(|h| h.region = String::new()).contains("Its region is none"));
         assert!(with(|h| h.cpus_used = 99).contains("room for 1"));
         assert!(with(|h| h.memory_used_mb = 63 * 1024).contains("4 GB of memory are needed, and it has room for 1"));
@@ -249,5 +259,41 @@ mod tests {
         assert_eq!(place(&wish(), &[a.clone(), b.clone()]).hub, Some("b".into()));
         let default = Candidate { is_default: true, ..a };
         assert_eq!(place(&wish(), &[default, b]).because, "It is the default hub.");
+    }
+
+    /// A small generator of numbers, so that the same hubs come again.
+    fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        }
+    }
+
+    #[test]
+    fn whatever_the_hubs_are_only_a_fitting_one_is_taken_and_each_other_one_has_its_reason() {
+        let mut any = numbers(7);
+        let sets: [&[Capability]; 4] = [&[], VMS, &[Capability::Clusters], &Capability::ALL];
+        for round in 0..5_000 {
+            let hubs: Vec<Candidate> = (0..any(6))
+                .map(|i| Candidate {
+                    offers: sets[any(4) as usize].to_vec(),
+                    state: HubState::ALL[any(4) as usize],
+                    cordoned: any(4) == 0,
+                    is_default: any(8) == 0,
+                    cpus_used: any(120) as i64,
+                    has_template: any(4) > 0,
+                    ..hub(&format!("h{i}"), sets[any(4) as usize])
+                })
+                .collect();
+            let capability = Capability::ALL[any(2) as usize];
+            let placed = place(&Wish { capability: Some(capability), ..wish() }, &hubs);
+            assert_eq!(placed.refused.len() + usize::from(placed.hub.is_some()), hubs.len(), "round {round}");
+            if let Some(taken) = hubs.iter().find(|h| Some(&h.id) == placed.hub.as_ref()) {
+                assert!(taken.capabilities.contains(&capability) && taken.offers.contains(&capability), "{taken:?}");
+                assert!(!taken.cordoned && taken.has_template && taken.cpus_used <= 98, "{taken:?}");
+                assert!(matches!(taken.state, HubState::Ready | HubState::Degraded), "{taken:?}");
+            }
+        }
     }
 }

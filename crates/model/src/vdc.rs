@@ -65,6 +65,8 @@ pub struct Vdc {
     pub enabled: bool,
     pub limits: Limits,
     pub used: Amount,
+    /// Living ones in it, with VMs or without.
+    pub vapps: i64,
     /// The hubs its machines may go to; none named: all that can run VMs.
     pub hubs: Vec<HubId>,
     pub region: String,

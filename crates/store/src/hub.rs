@@ -110,7 +110,8 @@ fn resource(_: &Hub) -> Resource {
 pub struct SealedCredential {
     pub hub: HubId,
     pub sealed: Vec<u8>,
-    pub version: i64,
+    /// Its registration, and how often the credentials were changed since.
+    pub revision: (Uuid, i64),
     pub namespace: String,
     /// Its address is the operator's own word.
     pub trusted: bool,
@@ -129,14 +130,15 @@ impl Store {
     }
 
     pub async fn credentials_of_hubs(&self) -> Result<Vec<SealedCredential>> {
-        let rows = sqlx::query!("select id, credential, credential_version, namespace, trusted from hubs order by id")
-            .fetch_all(&self.pool)
-            .await
-            .map_err(mapped)?;
+        let rows =
+            sqlx::query!("select id, uid, credential, credential_version, namespace, trusted from hubs order by id")
+                .fetch_all(&self.pool)
+                .await
+                .map_err(mapped)?;
         let sealed = rows.into_iter().map(|r| SealedCredential {
             hub: HubId(r.id),
             sealed: r.credential,
-            version: r.credential_version,
+            revision: (r.uid, r.credential_version),
             namespace: r.namespace,
             trusted: r.trusted,
         });
@@ -144,15 +146,17 @@ impl Store {
     }
 
     pub async fn credential_of_hub(&self, hub: &HubId) -> Result<Option<SealedCredential>> {
-        let row =
-            sqlx::query!("select credential, credential_version, namespace, trusted from hubs where id = $1", hub.0)
-                .fetch_optional(&self.pool)
-                .await
-                .map_err(mapped)?;
+        let row = sqlx::query!(
+            "select uid, credential, credential_version, namespace, trusted from hubs where id = $1",
+            hub.0
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
         Ok(row.map(|r| SealedCredential {
             hub: hub.clone(),
             sealed: r.credential,
-            version: r.credential_version,
+            revision: (r.uid, r.credential_version),
             namespace: r.namespace,
             trusted: r.trusted,
         }))
@@ -161,7 +165,7 @@ impl Store {
     /// Hubs as placement sees them, for a template that hubs may or may not have.
     pub async fn candidates(&self, template: Option<&str>) -> Result<Vec<Candidate>> {
         let rows = sqlx::query!(
-            r#"select h.id, h.capabilities, h.state, h.cordoned, h.is_default, h.region, h.zone, h.cpus_capacity, h.memory_capacity_mb,
+            r#"select h.id, h.capabilities, h.state, h.cordoned, h.is_default, h.region, h.zone, h.offers, h.cpus_capacity, h.memory_capacity_mb,
                       coalesce(sum(v.cpus), 0)::bigint as "cpus!", coalesce(sum(v.memory_mb), 0)::bigint as "memory!",
                       ($1::text is null or exists (select from hub_templates t where t.hub_id = h.id and t.source = $1)) as "has!"
                from hubs h left join vms v on v.hub_id = h.id and v.gone_at is null
@@ -176,6 +180,7 @@ impl Store {
             .map(|r| Candidate {
                 id: HubId(r.id),
                 capabilities: capabilities(&r.capabilities),
+                offers: capabilities(&r.offers),
                 state: HubState::parse(&r.state).unwrap_or_default(),
                 cordoned: r.cordoned,
                 is_default: r.is_default,
@@ -231,10 +236,11 @@ impl Write<'_> {
         expires: Option<OffsetDateTime>,
         trusted: bool,
     ) -> Result<()> {
+        self.hub_no_default(s).await?;
         sqlx::query!(
             "insert into hubs (id, uid, description, hub_type, capabilities, namespace, region, zone, server, credential,
-                               credential_expires_at, updated_by, trusted)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                               credential_expires_at, updated_by, trusted, is_default)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
             s.id,
             uid,
             s.description,
@@ -247,7 +253,8 @@ impl Write<'_> {
             credential,
             expires,
             self.actor.name,
-            trusted
+            trusted,
+            s.is_default
         )
         .execute(&mut *self.tx)
         .await
@@ -255,10 +262,25 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// Before another becomes the default hub, the one that was it no longer is.
+    async fn hub_no_default(&mut self, s: &HubSpec) -> Result<()> {
+        if s.is_default {
+            sqlx::query!(
+                "update hubs set is_default = false, version = version + 1 where is_default and id <> $1",
+                s.id
+            )
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        }
+        Ok(())
+    }
+
     pub async fn hub_update(&mut self, hub: &Authorized<Hub>, s: &HubSpec) -> Result<()> {
+        self.hub_no_default(s).await?;
         sqlx::query!(
             "update hubs set description = $2, hub_type = $3, capabilities = $4, namespace = $5, region = $6, zone = $7,
-                    version = version + 1, updated_at = now(), updated_by = $8 where id = $1",
+                    is_default = $9, version = version + 1, updated_at = now(), updated_by = $8 where id = $1",
             hub.id.0,
             s.description,
             s.hub_type.key(),
@@ -266,7 +288,8 @@ impl Write<'_> {
             s.namespace,
             s.region,
             s.zone,
-            self.actor.name
+            self.actor.name,
+            s.is_default
         )
         .execute(&mut *self.tx)
         .await

@@ -48,8 +48,8 @@ impl Store {
         Ok(open.collect())
     }
 
-    /// Writes how a task stands, if it is still open and that is news.
-    pub async fn task_stands(&self, task: &OpenTask, verdict: &Verdict) -> Result<()> {
+    /// Writes how a task stands, if it is still open and that is news. True if that was its end.
+    pub async fn task_stands(&self, task: &OpenTask, verdict: &Verdict) -> Result<bool> {
         let (status, progress, message) = match verdict {
             Verdict::Open { progress, message } => (TaskStatus::Running, *progress, message.as_str()),
             Verdict::Done => (TaskStatus::Success, Some(100), ""),
@@ -57,7 +57,7 @@ impl Store {
         };
         let same = status == TaskStatus::Running && progress == task.progress && message == task.message;
         if same {
-            return Ok(());
+            return Ok(false);
         }
         let done = sqlx::query!(
             "update tasks set status = $2, progress = $3, message = $4, ended_at = case when $5 then clock_timestamp() end
@@ -76,7 +76,7 @@ impl Store {
                 Change { org: task.org, user: task.user, owner: task.user, kind: Kind::Task, id: Some(task.id.0) };
             self.tell(change);
         }
-        Ok(())
+        Ok(done.rows_affected() == 1 && status.ended())
     }
 
     /// Open tasks whose time is over end, naming what they waited for.

@@ -18,7 +18,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.*, o.name as org_name",
+    columns: "t.*, o.name as org_name, (select count(*) from vapps a where a.vdc_id = t.id and a.deleted_at is null) as vapps",
     from: "vdcs t join organizations o on o.id = t.org_id",
     count_from: "vdcs t left join organizations o on o.id = t.org_id",
     living: "t.deleted_at is null",
@@ -47,6 +47,7 @@ struct Row {
     cpus_used: i64,
     memory_used_mb: i64,
     storage_used_mb: i64,
+    vapps: i64,
     hubs: Vec<String>,
     region: String,
     zone: String,
@@ -74,6 +75,7 @@ fn read(r: Row) -> Result<Vdc> {
             storage_mb: r.storage_limit_mb,
         },
         used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
+        vapps: r.vapps,
         hubs: r.hubs.into_iter().map(HubId).collect(),
         region: r.region,
         zone: r.zone,

@@ -408,22 +408,6 @@ impl Store {
         self.bell.notify_one();
         Ok(())
     }
-
-    pub async fn stranger(&self, hub: &HubId, uid: &str, namespace: &str, name: &str, kind: &str) -> Result<()> {
-        sqlx::query!(
-            "insert into strangers (hub_id, uid, namespace, name, kind) values ($1, $2, $3, $4, $5)
-             on conflict (hub_id, uid) do update set seen_at = now()",
-            hub.0,
-            uid,
-            namespace,
-            name,
-            kind
-        )
-        .execute(&self.pool)
-        .await
-        .map_err(mapped)?;
-        Ok(())
-    }
 }
 
 /// Something that happened on a hub, and was asked for by nobody here.

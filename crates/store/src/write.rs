@@ -111,6 +111,10 @@ impl Write<'_> {
             Action::VmDelete | Action::VappDelete | Action::VdcDelete => {
                 Action::ALL.iter().map(|a| a.key().to_owned()).collect()
             }
+            a @ (Action::VdcEnable | Action::VdcDisable) => {
+                let other = if a == Action::VdcEnable { Action::VdcDisable } else { Action::VdcEnable };
+                vec![other.key().to_owned()]
+            }
             a if a.is_power() => Action::ALL.iter().filter(|b| b.is_power()).map(|b| b.key().to_owned()).collect(),
             _ => return Ok(()),
         };

@@ -27,6 +27,8 @@ struct Known {
     used_by: HashMap<Key, Key>,
     /// The last that was heard is that nothing is heard.
     silent: bool,
+    /// It has VMs as a kind, or had.
+    served: bool,
 }
 
 impl Known {
@@ -85,6 +87,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             known.used_by.clear();
             all.into_iter().for_each(|vm| drop(known.put(vm)));
             known.silent = false;
+            known.served = true;
             answers(shared, hub).await;
             if let Err(e) = compare(shared, hub, known).await {
                 tracing::debug!(hub_id = %hub, error = %e, "a hub's list could not be compared");
@@ -115,6 +118,8 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             answers(shared, hub).await;
             Vec::new()
         }
+        // a hub for clusters alone: it answers, and what it lacks is for its checks to say
+        Event::Trouble(hub::Error::NotServed(_)) if !known.served => Vec::new(),
         Event::Trouble(e) => {
             known.silent = true;
             metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => e.key()).increment(1);
@@ -196,6 +201,8 @@ fn on_volume(known: &mut Known, event: Event<VolumePart>) -> Vec<Key> {
 /// After a full list: what should be there and is not.
 async fn compare(shared: &Shared, hub: &HubId, known: &Known) -> Result<()> {
     let there: std::collections::HashSet<&str> = known.vms.values().map(|vm| vm.meta.uid.as_str()).collect();
+    let uids: Vec<String> = there.iter().map(|uid| (*uid).to_owned()).collect();
+    shared.store.strangers_left(hub, VIRTUAL_MACHINES.kind, &uids).await?;
     for (vm, uid, deleted) in shared.store.vms_expected(hub).await? {
         if there.contains(uid.as_str()) {
             continue;
@@ -217,6 +224,7 @@ async fn compare(shared: &Shared, hub: &HubId, known: &Known) -> Result<()> {
 }
 
 async fn gone(shared: &Shared, hub: &HubId, vm: &VmPart, uid: &str) -> Result<()> {
+    shared.store.stranger_gone(hub, uid).await?;
     let Some(id) = vm.meta.ids.vm else { return Ok(()) };
     missing(shared, hub, VmId(id), uid).await?;
     if let Some(work) = shared.store.vm_work(id).await?

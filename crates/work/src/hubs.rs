@@ -2,7 +2,7 @@
 use hub::{
     Client, Clients, Clock, Credential,
     address::Gate,
-    client::{Health, Options},
+    client::{Health, Options, Revision},
     kubeconfig,
 };
 use model::{Error, HubId, Kind, Result};
@@ -19,8 +19,8 @@ pub struct Hubs {
     vault: Vault,
     gate: Gate,
     clients: Arc<Clients>,
-    /// Which version of a hub's credentials was the present one, and when that was looked up.
-    versions: Arc<Mutex<HashMap<HubId, (i64, Instant)>>>,
+    /// Which credentials of a hub were the present ones, and when that was looked up.
+    revisions: Arc<Mutex<HashMap<HubId, (Revision, Instant)>>>,
 }
 
 /// So long an earlier look at a hub's credentials counts. Old ones in between do no harm: the hub refuses them.
@@ -33,25 +33,25 @@ impl Hubs {
             vault,
             gate,
             clients: Arc::new(Clients::new(clock, Options::default())),
-            versions: Arc::default(),
+            revisions: Arc::default(),
         }
     }
 
     /// The client of a hub, with its present credentials.
     pub async fn client(&self, hub: &HubId) -> Result<Client> {
-        let looked_up = self.versions().get(hub).filter(|(_, at)| at.elapsed() < FRESH).map(|(version, _)| *version);
-        if let Some(client) = looked_up.and_then(|version| self.clients.kept_for(&hub.0, version)) {
+        let looked_up = self.revisions().get(hub).filter(|(_, at)| at.elapsed() < FRESH).map(|(revision, _)| *revision);
+        if let Some(client) = looked_up.and_then(|revision| self.clients.kept_for(&hub.0, revision)) {
             return Ok(client);
         }
         let sealed = self.sealed(hub).await?;
-        self.versions().insert(hub.clone(), (sealed.version, Instant::now()));
-        if let Some(client) = self.clients.kept_for(&hub.0, sealed.version) {
+        self.revisions().insert(hub.clone(), (sealed.revision, Instant::now()));
+        if let Some(client) = self.clients.kept_for(&hub.0, sealed.revision) {
             return Ok(client);
         }
-        let SealedCredential { version, trusted, .. } = sealed;
+        let SealedCredential { revision, trusted, .. } = sealed;
         let credential = self.opened(hub, &sealed).await?;
         let gate = if trusted { Gate::open() } else { self.gate.clone() };
-        self.clients.get(&hub.0, version, || Ok((credential, gate))).map_err(|e| Error::Internal(e.message()))
+        self.clients.get(&hub.0, revision, || Ok((credential, gate))).map_err(|e| Error::Internal(e.message()))
     }
 
     pub(crate) async fn credential(&self, hub: &HubId) -> Result<Credential> {
@@ -59,8 +59,8 @@ impl Hubs {
         self.opened(hub, &sealed).await
     }
 
-    fn versions(&self) -> MutexGuard<'_, HashMap<HubId, (i64, Instant)>> {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    fn revisions(&self) -> MutexGuard<'_, HashMap<HubId, (Revision, Instant)>> {
+        self.revisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn sealed(&self, hub: &HubId) -> Result<SealedCredential> {
@@ -76,8 +76,9 @@ impl Hubs {
         kubeconfig::parse(&text).map_err(refused)
     }
 
+    /// After it was deleted.
     pub fn forget(&self, hub: &HubId) {
-        self.versions().remove(hub);
+        self.revisions().remove(hub);
         self.clients.forget(&hub.0);
     }
 

@@ -1,9 +1,16 @@
 //! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has.
 use crate::{Shared, follow, templates};
-use hub::{Client, check, client::Circuit};
+use hub::{
+    Client, Key,
+    apply::Owner,
+    check,
+    client::{Circuit, Revision},
+    resource::NAMESPACES,
+    shape::{names::HUB, namespace},
+};
 use model::{
     HubId, Result,
-    hub::{CheckState, HubState},
+    hub::{CheckState, HubCheck, HubState},
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use store::{HubReport, Trouble};
@@ -19,7 +26,7 @@ const LEASE: Duration = Duration::from_secs(6);
 const CHECK: Duration = Duration::from_secs(60);
 
 struct Kept {
-    version: i64,
+    revision: Revision,
     epoch: watch::Sender<Option<i64>>,
     tasks: Vec<AbortHandle>,
 }
@@ -32,15 +39,18 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         match shared.store.credentials_of_hubs().await {
             Ok(hubs) => {
                 kept.retain(|id, k| {
-                    let there = hubs.iter().any(|h| h.hub == *id && h.version == k.version);
+                    let there = hubs.iter().any(|h| h.hub == *id && h.revision == k.revision);
                     if !there {
                         k.tasks.iter().for_each(AbortHandle::abort);
+                    }
+                    if !hubs.iter().any(|h| h.hub == *id) {
+                        shared.hubs.forget(id);
                     }
                     there
                 });
                 for hub in hubs {
                     if !kept.contains_key(&hub.hub) {
-                        match begin(&shared, &hub.hub, hub.version, &mut tasks).await {
+                        match begin(&shared, &hub.hub, hub.revision, &mut tasks).await {
                             Ok(one) => drop(kept.insert(hub.hub.clone(), one)),
                             Err(e) => {
                                 tracing::warn!(hub_id = %hub.hub, error = %internal(&e), "a hub can't be followed")
@@ -75,24 +85,25 @@ fn internal(e: &model::Error) -> String {
     }
 }
 
-async fn begin(shared: &Arc<Shared>, hub: &HubId, version: i64, tasks: &mut JoinSet<()>) -> Result<Kept> {
+async fn begin(shared: &Arc<Shared>, hub: &HubId, revision: Revision, tasks: &mut JoinSet<()>) -> Result<Kept> {
     let client = shared.hubs.client(hub).await?;
     let (epoch, watched) = watch::channel(None);
     let follow = tasks.spawn(follow::run(shared.clone(), hub.clone(), client.clone(), watched.clone()));
     let check = tasks.spawn(check_now_and_then(shared.clone(), hub.clone(), client.clone(), watched.clone()));
     let templates = tasks.spawn(templates::run(shared.clone(), hub.clone(), client, watched));
-    Ok(Kept { version, epoch, tasks: vec![follow, check, templates] })
+    Ok(Kept { revision, epoch, tasks: vec![follow, check, templates] })
 }
 
 /// Looks at a hub now and then, and soon again while it does not answer.
 async fn check_now_and_then(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
+    let mut last = HubReport::default();
     loop {
         while epoch.borrow().is_none() {
             if epoch.changed().await.is_err() {
                 return;
             }
         }
-        let pause = match look(&shared, &hub, &client).await {
+        let pause = match look(&shared, &hub, &client, &mut last).await {
             Ok(true) => CHECK,
             Ok(false) => Duration::from_secs(5),
             Err(e) => {
@@ -112,13 +123,13 @@ async fn check_now_and_then(shared: Arc<Shared>, hub: HubId, client: Client, mut
     }
 }
 
-async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
+async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubReport) -> Result<bool> {
     let credential = shared.hubs.credential(hub).await?;
     let found = check::check(client, &credential, (shared.clock)()).await;
     let mut offers: Vec<String> = found.capabilities.iter().cloned().chain(found.features.iter().cloned()).collect();
     offers.sort_unstable();
     let measured = found.capacity.nodes > 0;
-    let report = HubReport {
+    let mut report = HubReport {
         checks: found.checks.iter().map(Into::into).collect(),
         offers,
         kubernetes_version: found.kubernetes.clone().unwrap_or_default(),
@@ -128,14 +139,11 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
         // the checks have a column of their own
         found: serde_json::to_value(check::Report { checks: Vec::new(), ..found.clone() }).unwrap_or_default(),
     };
-    for c in &report.checks {
-        match c.state {
-            CheckState::Ok => tracing::debug!(hub_id = %hub, check = c.key, "✅ {}", c.detail),
-            CheckState::Warning => tracing::warn!(hub_id = %hub, check = c.key, "⚠️ {}", c.detail),
-            CheckState::Failed => tracing::warn!(hub_id = %hub, check = c.key, "❌ {}", c.detail),
-            CheckState::Skipped => {}
-        }
+    if found.kubernetes.is_some() {
+        report.checks.push(own_namespace(shared, hub, client).await?);
     }
+    say(hub, &last.checks, &report.checks);
+    let before = std::mem::replace(last, report.clone());
     // it may have fallen silent in the middle: then half of the answers are missing
     let health = client.health();
     if found.kubernetes.is_none() || matches!(health.circuit, Circuit::Open { .. }) {
@@ -152,8 +160,42 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client) -> Result<bool> {
     let degraded = report.checks.iter().any(|c| c.state == CheckState::Failed);
     let news = shared.store.hub_answers(hub, (shared.clock)()).await?;
     shared.store.hub_report(hub, &report, if degraded { HubState::Degraded } else { HubState::Ready }).await?;
-    if news {
+    // what it was found to have may be what something waits for
+    if news || before.offers != report.offers {
         shared.store.wake_waiting(&hub.0).await?;
     }
     Ok(true)
+}
+
+/// The hub's namespace for our own objects: made if it is not there. One that somebody else made will do.
+async fn own_namespace(shared: &Shared, hub: &HubId, client: &Client) -> Result<HubCheck> {
+    let name = shared.store.credential_of_hub(hub).await?.map(|c| c.namespace).unwrap_or_default();
+    let made = match client.get(&NAMESPACES, &Key::global(&name)).await {
+        Err(hub::Error::NotFound(_)) => {
+            let manifest = namespace::of_hub(&name, &hub.0);
+            client.create_or_adopt(&NAMESPACES, &manifest, &Owner::new(HUB, hub), None).await.map(drop)
+        }
+        there => there.map(drop),
+    };
+    let (state, detail, what_to_do) = match made {
+        Ok(()) | Err(hub::Error::NameTaken(_)) => (CheckState::Ok, format!("{name} is there."), String::new()),
+        Err(e) => (CheckState::Warning, format!("{name} is not there. {}", e.message()), e.next_step().to_owned()),
+    };
+    Ok(HubCheck { key: "namespace".into(), title: "Namespace".into(), state, detail, what_to_do })
+}
+
+/// What is found is said once, and again when it changes: a hub that stays broken is no news every minute.
+fn say(hub: &HubId, before: &[HubCheck], now: &[HubCheck]) {
+    let news = |c: &&HubCheck| {
+        let same = |b: &HubCheck| b.state == c.state && (c.state == CheckState::Failed || b.detail == c.detail);
+        !before.iter().any(|b| b.key == c.key && same(b))
+    };
+    for c in now.iter().filter(news) {
+        match c.state {
+            CheckState::Ok => tracing::info!(hub_id = %hub, check = c.key, "✅ {}", c.detail),
+            CheckState::Warning => tracing::warn!(hub_id = %hub, check = c.key, "⚠️ {}", c.detail),
+            CheckState::Failed => tracing::warn!(hub_id = %hub, check = c.key, "❌ {}", c.detail),
+            CheckState::Skipped => {}
+        }
+    }
 }

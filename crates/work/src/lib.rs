@@ -23,6 +23,8 @@ pub struct Config {
     pub vault: Vault,
     pub gate: Gate,
     pub clock: Clock,
+    /// Where on hubs OpenShift's templates are.
+    pub template_namespaces: Vec<String>,
 }
 
 /// What everything in here shares.
@@ -31,6 +33,7 @@ pub(crate) struct Shared {
     pub vault: Vault,
     pub hubs: Hubs,
     pub clock: Clock,
+    pub template_namespaces: Vec<String>,
     /// Who holds leases: this process, and no earlier one.
     pub owner: String,
 }
@@ -50,6 +53,7 @@ impl Controller {
             vault: config.vault,
             hubs,
             clock: config.clock,
+            template_namespaces: config.template_namespaces,
             owner: Uuid::now_v7().to_string(),
         });
         let (stop, stopped) = watch::channel(false);

@@ -19,11 +19,38 @@ pub(crate) enum Outcome {
     /// The hub is at what was asked for, as far as calls go.
     Done,
     /// Something else comes first.
-    Wait(Duration, String),
+    Wait(Duration, Why),
     /// It failed; after how long is it tried again? None: by the queue's own rhythm.
-    Retry(Option<Duration>, String),
+    Retry(Option<Duration>, Why),
     /// Trying again will not help.
-    Failed(String),
+    Failed(Why),
+}
+
+impl Outcome {
+    /// The same with other words.
+    pub(crate) fn because(self, words: impl FnOnce(Why) -> Why) -> Outcome {
+        match self {
+            Outcome::Done => Outcome::Done,
+            Outcome::Wait(after, why) => Outcome::Wait(after, words(why)),
+            Outcome::Retry(after, why) => Outcome::Retry(after, words(why)),
+            Outcome::Failed(why) => Outcome::Failed(words(why)),
+        }
+    }
+}
+
+/// Why something is not done: in full for the provider, and for those who wait without what is not theirs to know, such
+/// as the address of a hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Why {
+    pub full: String,
+    pub plain: String,
+}
+
+impl<T: Into<String>> From<T> for Why {
+    fn from(text: T) -> Why {
+        let full = text.into();
+        Why { plain: full.clone(), full }
+    }
 }
 
 pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
@@ -73,18 +100,18 @@ async fn work_on(shared: &Shared, claim: Claim) {
         if let model::Error::Internal(why) = &e {
             tracing::error!(kind = claim.kind.key(), id = %claim.id, error = %why, "work failed");
         }
-        Outcome::Retry(None, internal(&e))
+        Outcome::Retry(None, internal(&e).into())
     });
     let written = match outcome {
         Outcome::Done => shared.store.work_done(&claim).await,
-        Outcome::Wait(after, why) => shared.store.work_later(&claim, &Later::Wait { after, why }).await,
+        Outcome::Wait(after, why) => shared.store.work_later(&claim, &Later::Wait { after, why: why.full }).await,
         Outcome::Retry(after, why) => {
             let after = after.unwrap_or_else(|| pause(claim.attempt));
-            shared.store.work_later(&claim, &Later::Retry { after, why }).await
+            shared.store.work_later(&claim, &Later::Retry { after, why: why.full }).await
         }
         Outcome::Failed(why) => {
-            tracing::warn!(kind = claim.kind.key(), id = %claim.id, error = why, "work failed for good");
-            shared.store.work_later(&claim, &Later::Failed { why }).await
+            tracing::warn!(kind = claim.kind.key(), id = %claim.id, error = why.full, "work failed for good");
+            shared.store.work_later(&claim, &Later::Failed { why: why.full }).await
         }
     };
     if let Err(e) = written {

@@ -1,7 +1,7 @@
 //! Ends tasks from what was observed.
 use crate::{Shared, queue::Outcome};
 use model::{
-    Action, Kind, Result, VappId, VmId,
+    Action, Kind, Result, VappId, VdcId, VmId,
     task::{Verdict, together, verdict},
     vm::Vm,
 };
@@ -20,10 +20,9 @@ pub(crate) async fn about_vm(shared: &Shared, id: VmId, vapp: VappId, outcome: &
     let now = shared.store.vm_known(id).await?;
     for task in open.iter().filter(|t| t.kind == Kind::Vm) {
         let stands = with_outcome(verdict(task.action, now.as_ref()), outcome);
-        if task.action == Action::VmCreate {
-            count(&stands);
+        if shared.store.task_stands(task, &stands).await? && task.action == Action::VmCreate {
+            count([&stands]);
         }
-        shared.store.task_stands(task, &stands).await?;
     }
     if open.iter().any(|t| t.kind == Kind::Vapp) {
         self::vapp(shared, vapp, &Outcome::Done).await?;
@@ -39,15 +38,31 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
     let vms = shared.store.vms_known_of(id).await?;
     let gone = shared.store.vapp_work(id.0).await?.is_none_or(|v| v.gone);
     for task in &open {
+        let each: Vec<Verdict> = vms.iter().map(|v| of_one(task.action, v)).collect();
         let stands = match task.action {
             Action::VappDelete if gone => Verdict::Done,
             Action::VappDelete => Verdict::Open { progress: None, message: String::new() },
-            action => together(vms.iter().map(|v| (v.name.clone(), of_one(action, v))).collect()),
+            _ => together(vms.iter().map(|v| v.name.clone()).zip(each.iter().cloned()).collect()),
         };
         let stands = with_outcome(stands, outcome);
-        if task.action == Action::VappCreate {
-            count(&stands);
+        if shared.store.task_stands(task, &stands).await? && task.action == Action::VappCreate {
+            count(&each);
         }
+    }
+    Ok(())
+}
+
+/// After its namespaces were brought to `version` of it, or were not. A task of a later one stays open.
+pub(crate) async fn vdc(shared: &Shared, id: VdcId, version: i64, outcome: &Outcome) -> Result<()> {
+    let open = shared.store.open_tasks(&[id.0]).await?;
+    if open.is_empty() || shared.store.vdc_work(id.0).await?.is_none_or(|now| now.version != version) {
+        return Ok(());
+    }
+    let stands = match outcome {
+        Outcome::Done => Verdict::Done,
+        other => with_outcome(Verdict::Open { progress: None, message: String::new() }, other),
+    };
+    for task in &open {
         shared.store.task_stands(task, &stands).await?;
     }
     Ok(())
@@ -64,19 +79,18 @@ fn of_one(action: Action, vm: &Vm) -> Verdict {
 /// Why it waits or fails, where the object itself does not say.
 fn with_outcome(stands: Verdict, outcome: &Outcome) -> Verdict {
     match (stands, outcome) {
-        (Verdict::Open { .. }, Outcome::Failed(why)) => Verdict::Failed(why.clone()),
+        (Verdict::Open { .. }, Outcome::Failed(why)) => Verdict::Failed(why.plain.clone()),
         (Verdict::Open { progress, .. }, Outcome::Wait(_, why) | Outcome::Retry(_, why)) => {
-            Verdict::Open { progress, message: why.clone() }
+            Verdict::Open { progress, message: why.plain.clone() }
         }
         (stands, _) => stands,
     }
 }
 
-fn count(stands: &Verdict) {
-    let result = match stands {
-        Verdict::Done => "success",
-        Verdict::Failed(_) => "failure",
-        Verdict::Open { .. } => return,
-    };
-    metrics::counter!("ssvirt_vm_provisioning_total", "result" => result).increment(1);
+/// Machines whose making has come to its end, well or not: what does not run by then never came up.
+fn count<'a>(each: impl IntoIterator<Item = &'a Verdict>) {
+    for one in each {
+        let result = if *one == Verdict::Done { "success" } else { "failure" };
+        metrics::counter!("ssvirt_vm_provisioning_total", "result" => result).increment(1);
+    }
 }

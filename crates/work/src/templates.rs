@@ -1,5 +1,6 @@
 //! What templates a hub has, by watch: OpenShift's templates of VMs, and images with an instance type.
 use crate::Shared;
+use futures::stream::{StreamExt, select_all};
 use hub::{
     Client, Key,
     read::{self, InstanceType, ObservedImage, ObservedTemplate},
@@ -16,8 +17,6 @@ use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 
-/// Where OpenShift keeps templates for everybody.
-const NAMESPACE: &str = "openshift";
 /// Marks a template whose machines OpenShift is to make itself.
 const INSTANTIATE: &str = "ssvirt.io/instantiate";
 /// An image without a size of its own gets a disk so large.
@@ -27,7 +26,8 @@ const CALM: Duration = Duration::from_millis(200);
 
 #[derive(Default)]
 struct Known {
-    templates: BTreeMap<Key, Found>,
+    /// By the namespace they are watched in.
+    templates: Vec<BTreeMap<Key, Found>>,
     images: BTreeMap<Key, ObservedImage>,
     types: BTreeMap<String, InstanceType>,
 }
@@ -41,18 +41,24 @@ struct Found {
 }
 
 pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
-    let mut known = Known::default();
-    let mut templates = client.watch(Follow { namespace: Some(NAMESPACE.into()), ..Follow::new(TEMPLATES, "") }, found);
+    let spaces = &shared.template_namespaces;
+    let mut known = Known { templates: spaces.iter().map(|_| BTreeMap::new()).collect(), ..Known::default() };
+    let mut templates = select_all(spaces.iter().enumerate().map(|(i, namespace)| {
+        let follow = Follow { namespace: Some(namespace.clone()), ..Follow::new(TEMPLATES, "") };
+        Box::pin(client.watch(follow, found).stream().map(move |event| (i, event)))
+    }));
     let mut images = client.watch(Follow::new(DATA_SOURCES, ""), read::image);
     let mut types = client.watch(Follow::new(INSTANCE_TYPES, ""), read::instance_type);
-    let mut listed = [false; 3];
+    let mut listed = vec![false; 2 + spaces.len()];
     let mut write_at: Option<Instant> = None;
     loop {
         let due = write_at.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
         let changed = tokio::select! {
-            event = templates.next() => heard(&hub, event, &mut known.templates, &mut listed[0], |f| f.template.meta.key.clone()),
-            event = images.next() => heard(&hub, event, &mut known.images, &mut listed[1], |i| i.meta.key.clone()),
-            event = types.next() => heard(&hub, event, &mut known.types, &mut listed[2], |t| t.meta.key.name.clone()),
+            Some((i, event)) = templates.next() => {
+                heard(&hub, event, &mut known.templates[i], &mut listed[2 + i], |f| f.template.meta.key.clone())
+            }
+            event = images.next() => heard(&hub, event, &mut known.images, &mut listed[0], |i| i.meta.key.clone()),
+            event = types.next() => heard(&hub, event, &mut known.types, &mut listed[1], |t| t.meta.key.name.clone()),
             // it is ours to write now: what came meanwhile is written down
             changed = epoch.changed() => match changed {
                 Ok(()) => true,
@@ -132,7 +138,7 @@ async fn write(shared: &Shared, hub: &HubId, known: &Known) {
 /// Source, uid and what a catalog shows.
 fn specs(known: &Known) -> Vec<(String, String, TemplateSpec)> {
     let mut all: Vec<(String, String, TemplateSpec)> = Vec::new();
-    for (key, found) in &known.templates {
+    for (key, found) in known.templates.iter().flatten() {
         let t = &found.template;
         // "hidden" is for the catalog of OpenShift itself: all of its VM templates are
         if t.deprecated || t.vms.is_empty() || !t.other_kinds.is_empty() {

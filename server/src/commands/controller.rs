@@ -8,11 +8,15 @@ use crate::{
 };
 use anyhow::Context;
 use clap::Subcommand;
-use domain::{Domain, hub};
-use model::hub::{HubSpec, HubType};
+use domain::{Domain, hub, probe};
+use model::{
+    HubId,
+    hub::{HubSpec, HubType},
+};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 /// Start a part of SSVirt by itself
@@ -88,6 +92,61 @@ impl VmaasHub {
             .context("the hub could not be registered")?;
         Ok(())
     }
+
+    /// Looks at the file now and then: a mounted Secret changes without a restart. What it holds by then is tried, and
+    /// takes the place of the old one if the hub answers.
+    pub(super) async fn follow(self, domain: Domain, known: Option<String>) {
+        let Some(mut known) = known else { return };
+        let (file, id) = (PathBuf::from(&self.vmaas_hub_kubeconfig), HubId(self.vmaas_hub_id.clone()));
+        let mut said = String::new();
+        loop {
+            tokio::time::sleep(FOLLOW).await;
+            // a file that is being replaced may be away for a moment
+            let Ok(text) = tokio::fs::read_to_string(&file).await else { continue };
+            if text == known {
+                continue;
+            }
+            match self.take(&domain, &id, &text).await {
+                Ok(()) => {
+                    tracing::info!(hub_id = %id, file = %file.display(), "the hub's new kubeconfig is in use");
+                    (known, said) = (text, String::new());
+                }
+                Err(error) => {
+                    let why = of_file(&file, error).to_string();
+                    if why != said {
+                        tracing::warn!(hub_id = %id, error = why, "the hub's new kubeconfig is not used, the old one stays");
+                    }
+                    said = why;
+                }
+            }
+        }
+    }
+
+    async fn take(&self, domain: &Domain, id: &HubId, kubeconfig: &str) -> model::Result<()> {
+        let operator = domain::bootstrap::operator(domain).await?;
+        // another replica that follows the same file may have been quicker
+        if !hub::has_credential(domain, &operator, id, kubeconfig).await? {
+            probe::change_credential(domain, &operator, id, kubeconfig, hub::Trust::Operator, false).await?;
+        }
+        Ok(())
+    }
+}
+
+/// How often the file of a kubeconfig is looked at.
+const FOLLOW: Duration = Duration::from_secs(3);
+
+/// The hub that the settings name becomes the default one. One that is not there yet stops nothing.
+pub(super) async fn set_default(domain: &Domain, settings: &Settings) -> anyhow::Result<()> {
+    let Some(id) = &settings.hubs.default else { return Ok(()) };
+    let operator = domain::bootstrap::operator(domain).await.map_err(database::explained)?;
+    match hub::set(domain, &operator, &HubId(id.clone()), |h| HubSpec { is_default: true, ..h }).await {
+        Ok(_) => Ok(()),
+        Err(model::Error::NotFound(_)) => {
+            tracing::warn!(hub_id = id, "hubs.default names a hub that is not registered");
+            Ok(())
+        }
+        Err(error) => Err(database::explained(error)),
+    }
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -118,6 +177,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         migrated = database::migrate(&domain.store) => migrated?,
     }
     args.hub.register(&domain, kubeconfig.as_deref()).await?;
+    set_default(&domain, &settings).await?;
+    let following = tokio::spawn(args.hub.follow(domain.clone(), kubeconfig));
     let follower = tokio::spawn({
         let store = domain.store.clone();
         async move { store.follow_changes().await }
@@ -127,9 +188,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         vault,
         gate: domain.gate.clone(),
         clock: domain.clock.clone(),
+        template_namespaces: settings.hubs.template_namespaces.clone(),
     });
     tracing::info!("the controller runs");
     shutdown.begun().await;
+    following.abort();
     controller.stop().await;
     follower.abort();
     domain.store.close().await;

@@ -90,9 +90,12 @@ struct Register {
 #[derive(Debug, clap::Args)]
 struct Set {
     id: String,
-    /// Replaces the kubeconfig
+    /// Replaces the kubeconfig. It is tried first; if the hub does not answer, the old one stays
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    /// Use that kubeconfig even if the hub does not answer
+    #[arg(long, requires = "kubeconfig")]
+    anyway: bool,
     #[arg(long)]
     namespace: Option<String>,
     #[command(flatten)]
@@ -115,6 +118,9 @@ struct Given {
     zone: Option<String>,
     #[arg(long)]
     description: Option<String>,
+    /// Make it the default hub, where what fits goes first: --default or --default=false
+    #[arg(long = "default", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    is_default: Option<bool>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -153,11 +159,15 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
 async fn list(args: Only) -> anyhow::Result<ExitCode> {
     let (domain, operator) = open(args.settings).await?;
     let hubs = hub::list(&domain, &operator).await.map_err(database::explained)?;
-    println!("{:20} {:14} {:10} {:>6}  {:10} {:14} SERVER", "ID", "STATE", "TYPE", "VMS", "KUBEVIRT", "REGION");
+    println!(
+        "{:20} {:14} {:10} {:25} {:>6}  {:10} {:14} SERVER",
+        "ID", "STATE", "TYPE", "CAPABILITIES", "VMS", "KUBEVIRT", "REGION"
+    );
     for h in hubs {
         let state = if h.cordoned { format!("{}, cordoned", h.state.key()) } else { h.state.key().to_owned() };
-        let (id, kind) = (&h.id.0, h.hub_type.key());
-        println!("{id:20} {state:14} {kind:10} {:>6}  {:10} {:14} {}", h.vms, h.kubevirt_version, h.region, h.server);
+        let (id, kind, version) = (&h.id.0, h.hub_type.key(), &h.kubevirt_version);
+        let open = h.capabilities.iter().map(|c| c.key()).collect::<Vec<_>>().join(",");
+        println!("{id:20} {state:14} {kind:10} {open:25} {:>6}  {version:10} {:14} {}", h.vms, h.region, h.server);
         if !h.last_error.is_empty() {
             println!("{:20} {} {}", "", h.last_error, h.next_step);
         }
@@ -233,7 +243,8 @@ async fn set(args: Set) -> anyhow::Result<ExitCode> {
         hub::edit(&domain, &operator, &id, known.version, spec).await.map_err(|e| of_hub(&id, e))?;
     }
     if let Some(file) = args.kubeconfig {
-        let changed = hub::set_credential(&domain, &operator, &id, &read(&file)?, Trust::Operator).await;
+        let (text, trust) = (read(&file)?, Trust::Operator);
+        let changed = probe::change_credential(&domain, &operator, &id, &text, trust, args.anyway).await;
         changed.map_err(|e| of_file(&file, e))?;
     }
     domain.store.close().await;
@@ -244,14 +255,19 @@ async fn set(args: Set) -> anyhow::Result<ExitCode> {
 impl Given {
     /// What is not given stays as it is.
     fn over(self, spec: HubSpec) -> HubSpec {
-        let retyped = self.hub_type.is_some_and(|t| t != spec.hub_type);
+        // capabilities alone say what it is for, if they are more than that
+        let fits = |t: HubType| self.capabilities.iter().all(|c| t.capabilities().contains(c));
+        let implied = HubType::of(&self.capabilities).filter(|_| !fits(spec.hub_type));
+        let hub_type = self.hub_type.or(implied).unwrap_or(spec.hub_type);
+        let retyped = hub_type != spec.hub_type;
         HubSpec {
-            hub_type: self.hub_type.unwrap_or(spec.hub_type),
+            hub_type,
             // another type means its capabilities, unless they are named
             capabilities: if retyped || !self.capabilities.is_empty() { self.capabilities } else { spec.capabilities },
             region: self.region.unwrap_or(spec.region),
             zone: self.zone.unwrap_or(spec.zone),
             description: self.description.unwrap_or(spec.description),
+            is_default: self.is_default.unwrap_or(spec.is_default),
             ..spec
         }
     }

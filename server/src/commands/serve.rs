@@ -28,7 +28,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let shutdown = Shutdown::default();
     shutdown.listen_for_signals(false)?;
     let sockets = start::Sockets::open(&settings, &shutdown).await?;
-    let register = async |domain: &Domain| args.hub.register(domain, kubeconfig.as_deref()).await;
+    let hub = args.hub;
+    let register = async move |domain: &Domain| {
+        hub.register(domain, kubeconfig.as_deref()).await?;
+        tokio::spawn(hub.follow(domain.clone(), kubeconfig));
+        anyhow::Ok(())
+    };
     start::serve(settings, sockets, shutdown, true, None, register).await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,6 @@
 //! What `serve` and `demo` share: from settings to a running server, and to its orderly end.
 
+use super::controller;
 use crate::{AppState, database, listen, settings::Settings, shutdown::Shutdown, tls};
 use anyhow::Context;
 use axum_server::tls_rustls::RustlsConfig;
@@ -54,8 +55,13 @@ pub(super) async fn serve(
 
     // requests are only written down; this is what brings hubs to them
     let controller = domain.vault.clone().map(|vault| {
-        let config =
-            work::Config { store: domain.store.clone(), vault, gate: domain.gate.clone(), clock: domain.clock.clone() };
+        let config = work::Config {
+            store: domain.store.clone(),
+            vault,
+            gate: domain.gate.clone(),
+            clock: domain.clock.clone(),
+            template_namespaces: state.settings.hubs.template_namespaces.clone(),
+        };
         move || work::Controller::start(config)
     });
     let mut controlling = None;
@@ -64,6 +70,7 @@ pub(super) async fn serve(
         crate::oidc::apply(&domain, &state.settings).await?;
         controlling = controller.map(|start| start());
         once_ready(&domain).await?;
+        controller::set_default(&domain, &state.settings).await?;
         state.mark_started();
         anyhow::Ok(())
     };

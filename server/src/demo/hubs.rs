@@ -100,7 +100,7 @@ impl Simulated {
                 capabilities: Vec::new(),
                 namespace: plan.namespace.into(),
                 region: plan.region.into(),
-                zone: String::new(),
+                ..HubSpec::default()
             };
             hub::register_or_update(domain, &actor, spec, &hub.kubeconfig()).await?;
         }

@@ -17,6 +17,7 @@ pub enum Kind {
         max: usize,
     },
     Label,
+    Labels,
     DatabaseUrl,
     Count {
         min: u64,
@@ -48,6 +49,7 @@ pub enum Kind {
 #[derive(Debug, Clone)]
 pub enum Value {
     Text(String),
+    Texts(Vec<String>),
     Number(u64),
     Duration(Duration),
     Listen(Option<Listen>),
@@ -71,6 +73,10 @@ impl Kind {
             }
             Kind::Text { .. } => Value::Text(text.to_owned()),
             Kind::Label => Value::Text(label(text)?),
+            Kind::Labels => match list(text, label)? {
+                none if none.is_empty() => return Err("names nothing".into()),
+                some => Value::Texts(some),
+            },
             Kind::DatabaseUrl => Value::Secret(secret::database_url(text)?),
             Kind::Count { min, max } => Value::Number(in_range(count(text)?, *min, *max, u64::to_string)?),
             Kind::Bytes { min, max } => Value::Number(in_range(bytes(text)?, *min, *max, |n| show_bytes(*n))?),
@@ -109,6 +115,7 @@ impl Kind {
         match self {
             Kind::Text { .. } => "TEXT",
             Kind::Label => "NAME",
+            Kind::Labels => "NAMES",
             Kind::DatabaseUrl => "URL",
             Kind::Count { .. } => "N",
             Kind::Bytes { .. } => "BYTES",
@@ -132,6 +139,7 @@ impl Kind {
         match self {
             Kind::Text { max } => format!("text, at most {max} characters"),
             Kind::Label => "name of a Kubernetes object".into(),
+            Kind::Labels => "list of names of Kubernetes objects".into(),
             Kind::DatabaseUrl => "address".into(),
             Kind::Count { min, max } => format!("{min} to {max}"),
             Kind::Bytes { min, max } => format!("size, {} to {}", show_bytes(*min), show_bytes(*max)),

@@ -226,6 +226,22 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "hubs.default",
+        also_env: &["DEFAULT_KUBEVIRT_CONFIG"],
+        unset: "as set on the hubs themselves",
+        kind: Kind::Label,
+        help: "The id of the hub that becomes the default one at the start: what fits goes there first",
+        ..BASE
+    },
+    Row {
+        key: "hubs.template_namespaces",
+        also_env: &["TEMPLATE_NAMESPACE"],
+        default: Some("openshift"),
+        kind: Kind::Labels,
+        help: "The namespaces on hubs whose OpenShift templates fill catalogs, separated by commas",
+        ..BASE
+    },
+    Row {
         key: "kubernetes.namespace",
         also_env: &["KUBERNETES_NAMESPACE"],
         default: Some("vcd-system"),

@@ -27,6 +27,10 @@ pub struct Settings {
 pub struct Hubs {
     /// Where hubs may be.
     pub allow: domain::AllowList,
+    /// Which one becomes the default hub at the start.
+    pub default: Option<String>,
+    /// Where on hubs templates are.
+    pub template_namespaces: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -145,7 +149,11 @@ impl Settings {
                 max_concurrent_hashes: read.number("auth.max_concurrent_hashes") as usize,
                 oidc: oidc(&read),
             },
-            hubs: Hubs { allow: read.text_if_set("hubs.allow").and_then(|list| list.parse().ok()).unwrap_or_default() },
+            hubs: Hubs {
+                allow: read.text_if_set("hubs.allow").and_then(|list| list.parse().ok()).unwrap_or_default(),
+                default: read.text_if_set("hubs.default"),
+                template_namespaces: read.texts("hubs.template_namespaces"),
+            },
             kubernetes_namespace: read.text("kubernetes.namespace"),
             log: Log {
                 levels: read.levels("log.level"),
@@ -279,6 +287,14 @@ impl Read<'_> {
 
     fn text_if_set(&self, key: &str) -> Option<String> {
         self.value(key).map(|_| self.text(key))
+    }
+
+    fn texts(&self, key: &str) -> Vec<String> {
+        match self.value(key) {
+            Some(Value::Texts(all)) => all.clone(),
+            None => Vec::new(),
+            other => panic!("{key} is read as texts: {other:?}"),
+        }
     }
 
     fn pairs(&self, key: &str) -> Vec<(String, String)> {

@@ -35,7 +35,7 @@ async fn everybody_of_the_demo_can_sign_in_and_a_second_start_writes_nothing() {
     let admin = sign_in(&app, "acme", "acme-admin").await;
     admin.get("/tenant/acme/vdcs").await.must(200).says("acme-prod").says("acme-dev").says_not("globex-prod");
     admin.get("/tenant/acme/roles").await.must(200).says("Auditor");
-    admin.get("/tenant/acme/tasks").await.must(200).says("Created VDC").says("acme-prod");
+    admin.get("/tenant/acme/tasks").await.must(200).says("Create VDC").says("acme-prod");
     let signed_in = rows(&app).await;
     assert_eq!(signed_in[..4], made[..4]);
     seed::run(&app.domain).await.unwrap();

@@ -12,11 +12,11 @@ async fn everybody_learns_what_they_may_see_and_what_to_do() {
     let home = app.sign_in("acme", "acme-admin").await.get("/tenant/acme").await.must(200);
     let home =
         home.says("1 VDC, no VMs and 3 users. Nothing failed in the last 24 hours.").says("Nothing waits for you.");
-    let home = home.says("Quota by VDC").says("prod").says("Created VDC prod").says_not("other");
+    let home = home.says("Quota by VDC").says("prod").says("Create VDC prod").says_not("other");
     assert!(home.link("All VDCs").is_some() && home.link("New VDC").is_none(), "the first day is over");
 
     let home = app.sign_in("acme", "user").await.get("/tenant/acme").await.must(200);
-    home.says("1 VDC. Nothing you asked for failed").says("prod").says_not("3 users").says_not("Created VDC");
+    home.says("1 VDC and no VMs. Nothing you asked for failed").says("prod").says_not("3 users").says_not("Create VDC");
 
     let home = app.sign_in("acme", "console").await.get("/tenant/acme").await.must(200);
     let home = home.says("What you can do here").says("vApp: Use Console").says("ask an administrator of acme");

@@ -62,9 +62,24 @@ async fn a_hub_is_registered_listed_changed_cordoned_and_deleted() {
     assert_eq!(run(&app, &["hub", "cordon", "one"]).await.0, 0);
     let (_, said, _) = run(&app, &["hub", "list"]).await;
     assert!(said.contains("one") && said.contains("unknown, cordoned"), "{said}");
+    assert!(said.contains("hybrid") && said.contains("virtualmachines,clusters"), "{said}");
     let (code, _, wrong) = run(&app, &["hub", "cordon", "one"]).await;
     assert!(code == 1 && wrong.contains("cordoned already"), "{wrong}");
     assert_eq!(run(&app, &["hub", "uncordon", "one"]).await.0, 0);
+    // what disagrees is refused, and capabilities alone say the type
+    let (code, _, wrong) = run(&app, &["hub", "set", "one", "--type", "vmaas", "--capability", "clusters"]).await;
+    assert!(code == 1 && wrong.contains("A hub of type vmaas is not open for clusters"), "{wrong}");
+    let (code, _, wrong) = run(&app, &["hub", "set", "one", "--capability", "nothing"]).await;
+    assert!(code == 2 && wrong.contains("virtualmachines or clusters"), "{wrong}");
+    let typed = async || app.db.text("select concat_ws(' ', hub_type, is_default) from hubs").await;
+    assert_eq!(run(&app, &["hub", "set", "one", "--type", "cluster", "--default"]).await.0, 0);
+    assert_eq!(typed().await, "cluster t");
+    let both = ["hub", "set", "one", "--capability", "clusters", "--capability", "virtualmachines", "--default=false"];
+    assert_eq!(run(&app, &both).await.0, 0);
+    assert_eq!(typed().await, "hybrid f");
+    let (code, _, wrong) = run(&app, &["hub", "set", "one", "--kubeconfig", file.path()]).await;
+    assert!(code == 1 && wrong.contains("The old one stays."), "{wrong}");
+    assert_eq!(run(&app, &["hub", "set", "one", "--kubeconfig", file.path(), "--anyway"]).await.0, 0);
     let (code, said, _) = run(&app, &["hub", "check", "one"]).await;
     assert!(code == 1 && said.contains("❌") && said.contains("To do:"), "{said}");
     assert_eq!(run(&app, &["hub", "delete", "one"]).await.0, 0);
@@ -91,7 +106,19 @@ async fn a_hub_is_checked_by_its_kubeconfig_and_a_refused_file_is_named_with_its
         "{said}"
     );
     assert_eq!(run(&app, &["hub", "delete", "one"]).await.0, 0);
-    let bad = File::new(&hub.kubeconfig().replace("token:", "tokenFile:"));
+    let good = hub.kubeconfig();
+    for (text, field) in [
+        (String::new(), "is empty"),
+        ("\u{0}binary".into(), "kubeconfig"),
+        (good.replace("https://", "http://"), "server"),
+        (good.replace("certificate-authority-data", "certificate-authority"), "certificate-authority"),
+        (good.replace("token:", "exec:\n      command: x\n    token:"), "exec"),
+    ] {
+        let bad = File::new(&text);
+        let (code, _, wrong) = run(&app, &["start", "controller", "--vmaas-hub-kubeconfig", bad.path()]).await;
+        assert!(code == 1 && wrong.contains(bad.path()) && wrong.contains(field), "{field}: {wrong}");
+    }
+    let bad = File::new(&good.replace("token:", "tokenFile:"));
     for args in [
         &["hub", "check", "--kubeconfig", bad.path()][..],
         &["hub", "register", "one", "--kubeconfig", bad.path()],
@@ -115,7 +142,8 @@ async fn where_a_vm_would_go_is_explained() {
     for id in ["one", "two"] {
         assert_eq!(run(&app, &["hub", "register", id, "--kubeconfig", file.path()]).await.0, 0);
     }
-    app.db.execute("update hubs set state = 'ready', cordoned = id = 'two'").await;
+    let fit = "update hubs set state = 'ready', offers = '{virtualmachines}', cordoned = id = 'two'";
+    app.db.execute(fit).await;
     let (code, said, _) = run(&app, &explain).await;
     assert_eq!((code, said.lines().count()), (0, 2), "{said}");
     assert!(said.contains("one: It is the only one that fits.") && said.contains("not two: It is cordoned"), "{said}");
@@ -123,46 +151,134 @@ async fn where_a_vm_would_go_is_explained() {
     assert!(code == 1 && wrong.contains("there is no VDC acme/none"), "{wrong}");
 }
 
+/// A controller as a process of its own, with every flag it knows.
+struct Started {
+    process: std::process::Child,
+    log: File,
+}
+
+impl Started {
+    fn controller(app: &TestApp, kubeconfig: &str) -> Started {
+        let args = [
+            "start",
+            "controller",
+            "--log-level",
+            "info",
+            "--grpc-server-address",
+            "fulfillment-api:8000",
+            "--grpc-token-file",
+            "/nowhere/token",
+            "--grpc-ca-file",
+            "/nowhere/ca",
+            "--grpc-server-insecure",
+            "--vmaas-hub-kubeconfig",
+            kubeconfig,
+            "--vmaas-hub-namespace",
+            "vmaas-system",
+            "--vmaas-hub-id",
+            "vmaas-primary",
+        ];
+        let env = [
+            ("DATABASE_URL", app.db.url.as_str()),
+            ("SSVIRT_SECRET", SECRET),
+            ("DEFAULT_KUBEVIRT_CONFIG", "vmaas-primary"),
+        ];
+        let log = File::new("");
+        let to = std::fs::File::create(log.path()).unwrap();
+        Started { process: ssvirt(&args, &env).stdout(Stdio::null()).stderr(to).spawn().unwrap(), log }
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.log.path()).unwrap()
+    }
+
+    /// Its hub is registered, and it works.
+    async fn runs(&mut self) {
+        let begun = Instant::now();
+        while !self.said().contains("the controller runs") {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it does not start: {}", self.said());
+            assert!(self.process.try_wait().unwrap().is_none(), "the controller ended: {}", self.said());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn until(&mut self, app: &TestApp, what: &str) {
+        let begun = Instant::now();
+        while app.db.count(what).await == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "not reached: {what}");
+            assert!(self.process.try_wait().unwrap().is_none(), "the controller ended");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Ended by a signal; what it logged.
+    async fn stop(mut self) -> String {
+        let pid = rustix::process::Pid::from_raw(i32::try_from(self.process.id()).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let (status, said) =
+            tokio::task::spawn_blocking(move || (self.process.wait().unwrap(), self.said())).await.unwrap();
+        assert!(status.success() && said.contains("stopped"), "{said}");
+        said
+    }
+}
+
+async fn furnished() -> hubsim::Hub {
+    let hub = hubsim::Hub::start(hubsim::Options::default()).await.unwrap();
+    hubsim::actors::furnish(hub.inside(), hub.flavour()).await.unwrap();
+    hub
+}
+
 #[tokio::test]
 async fn the_controller_alone_registers_its_hub_and_looks_at_it_until_a_signal() {
     let app = TestApp::start().await;
-    let hub = hubsim::Hub::start(hubsim::Options::default()).await.unwrap();
-    hubsim::actors::furnish(hub.inside(), hub.flavour()).await.unwrap();
+    let (hub, other) = (furnished().await, furnished().await);
     let file = File::new(&hub.kubeconfig());
-    let args = [
-        "start",
-        "controller",
-        "--log-level",
-        "info",
-        "--grpc-server-address",
-        "fulfillment-api:8000",
-        "--grpc-token-file",
-        "/nowhere/token",
-        "--grpc-ca-file",
-        "/nowhere/ca",
-        "--grpc-server-insecure",
-        "--vmaas-hub-kubeconfig",
-        file.path(),
-        "--vmaas-hub-namespace",
-        "vmaas-system",
-        "--vmaas-hub-id",
-        "vmaas-primary",
-    ];
-    let env = [("DATABASE_URL", app.db.url.as_str()), ("SSVIRT_SECRET", SECRET)];
-    let mut child = ssvirt(&args, &env).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = Started::controller(&app, file.path());
+    let seen = "hubs where id = 'vmaas-primary' and hub_type = 'vmaas' and is_default and seen_at is not null";
+    first.until(&app, seen).await;
+    // a mounted Secret changes: what can't be used is not, and what answers is
+    std::fs::write(file.path(), kubeconfig().await).unwrap();
     let begun = Instant::now();
-    let seen = "hubs where id = 'vmaas-primary' and hub_type = 'vmaas' and seen_at is not null";
-    while app.db.count(seen).await == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the hub was not looked at");
-        assert!(child.try_wait().unwrap().is_none(), "the controller ended");
+    while !first.said().contains("is not used, the old one stays") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", first.said());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let done = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
-    let said = String::from_utf8(done.stderr).unwrap();
-    assert!(done.status.success() && said.contains("stopped"), "{said}");
-    assert!(said.contains("Registered VMaaS hub"), "{said}");
+    assert_eq!(app.db.text("select credential_version::text from hubs").await, "1");
+    std::fs::write(file.path(), other.kubeconfig()).unwrap();
+    first.until(&app, &format!("hubs where server like '%:{}%'", other.address().port())).await;
+    let said = first.stop().await;
+    for line in ["Registered VMaaS hub", "is not used, the old one stays", "new kubeconfig is in use"] {
+        assert!(said.contains(line), "{line} is not in\n{said}");
+    }
+}
+
+#[tokio::test]
+async fn controllers_that_start_together_and_again_register_one_hub_and_leave_what_people_set() {
+    let app = TestApp::start().await;
+    // long gone: that stops no start
+    let file = File::new(kubeconfig().await);
+    let mut all: Vec<Started> = (0..3).map(|_| Started::controller(&app, file.path())).collect();
+    for one in &mut all {
+        one.runs().await;
+        one.until(&app, "hubs where state = 'unreachable'").await;
+    }
+    for one in all {
+        let said = one.stop().await;
+        assert!(said.contains("Registered VMaaS hub"), "{said}");
+    }
+    assert_eq!(run(&app, &["hub", "set", "vmaas-primary", "--type", "hybrid"]).await.0, 0);
+    let mut again = Started::controller(&app, file.path());
+    again.runs().await;
+    let said = again.stop().await;
+    assert!(said.contains("Registered VMaaS hub"), "a start that finds it says so too: {said}");
+    let columns = "select string_agg(concat_ws(' ', id, hub_type, namespace, credential_version), ';') from hubs";
+    assert_eq!(app.db.text(columns).await, "vmaas-primary hybrid vmaas-system 1");
+    // without the flag, or with an empty one, it starts as before and the hub stays
+    let mut without = Started::controller(&app, "");
+    without.runs().await;
+    let said = without.stop().await;
+    assert!(!said.contains("Registered VMaaS hub"), "{said}");
+    assert_eq!(app.db.count("hubs").await, 1);
 }
 
 #[tokio::test]

@@ -74,6 +74,11 @@ async fn what_is_wrong_with_fields_and_kubeconfig_is_said_at_once_beside_them() 
         assert!(back.error_of(field).is_some(), "{field}");
     }
     assert_eq!(back.field("region").as_deref(), Some("kept"));
+    assert_eq!(back.error_of("hub_type").as_deref(), Some("Choose what it is for: vmaas, cluster or hybrid."));
+    let back = provider.fill(NEW, &[("id", "one"), ("capabilities", "teapots")]).await.must(422);
+    assert!(back.error_of("capabilities").unwrap().contains("virtualmachines, clusters or both"));
+    let back = provider.fill(NEW, &[("id", "one"), ("hub_type", "cluster"), ("capabilities", "virtualmachines")]).await;
+    assert!(back.must(422).error_of("capabilities").unwrap().contains("not open for virtualmachines"));
     let good = kubeconfig().await;
     for (kubeconfig, words) in [
         (String::new(), "is empty"),
@@ -265,4 +270,20 @@ async fn the_address_of_a_kubeconfig_is_held_against_the_installations_list() {
     let refused = hub::read_kubeconfig(&closed, kubeconfig().await, hub::Trust::Checked).await.unwrap_err();
     assert_eq!(refused.fields()[0].field, "kubeconfig");
     assert!(hub::read_kubeconfig(&closed, kubeconfig().await, hub::Trust::Operator).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_table_of_hubs_can_be_asked_by_those_who_know_it() {
+    let app = TestApp::start().await;
+    app.hub("one").await;
+    let row = "select concat_ws(' ', id, array_to_string(capabilities, ','), hub_type) from hubs";
+    assert_eq!(app.db.text(row).await, "one clusters cluster");
+    let indexes = "select string_agg(indexdef, ';' order by indexname) from pg_indexes
+                   where tablename = 'hubs' and indexname in ('hubs_by_capability', 'hubs_by_type')";
+    let indexes = app.db.text(indexes).await;
+    assert!(indexes.contains("gin (capabilities)") && indexes.contains("(hub_type)"), "{indexes}");
+    let columns = "select string_agg(column_name || ' ' || udt_name, ',' order by column_name) from information_schema.columns
+                   where table_name = 'hubs' and column_name in ('id', 'capabilities', 'hub_type', 'created_at', 'updated_at')";
+    let expected = "capabilities _text,created_at timestamptz,hub_type text,id text,updated_at timestamptz";
+    assert_eq!(app.db.text(columns).await, expected);
 }

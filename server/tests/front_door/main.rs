@@ -35,6 +35,7 @@ mod record;
 mod record_pages;
 mod request_id;
 mod roles;
+mod routing;
 mod same_origin;
 mod secrets;
 mod settings;

@@ -132,7 +132,7 @@ async fn things_a_client_waits_for_leave_a_task() {
         acme.id,
         made.request_id()
     );
-    assert_eq!(app.db.text(&sql).await, "vdc.create success acme-admin prod");
+    assert_eq!(app.db.text(&sql).await, "vdc.create queued acme-admin prod");
 }
 
 #[tokio::test]

@@ -17,12 +17,12 @@ async fn a_change_leaves_a_task_an_event_and_an_audit_entry_that_hang_together()
     let admin = app.sign_in("acme", "acme-admin").await;
     let request = edit_a_vdc(&app, &admin).await;
 
-    let tasks = admin.get("/tenant/acme/tasks?q=edited+vdc").await.must(200).says("Edited VDC prod Done acme-admin");
-    let task = admin.get(&tasks.link("Edited VDC").unwrap()).await.must(200).says("Asked by acme-admin");
+    let tasks = admin.get("/tenant/acme/tasks?q=edited+vdc").await.must(200).says("Edit VDC prod Waiting acme-admin");
+    let task = admin.get(&tasks.link("Edit VDC").unwrap()).await.must(200).says("Asked by acme-admin");
     assert!(task.body.contains(&format!("data-copy=\"{request}\"")), "the request's id can be copied");
     assert!(tasks.link("prod").unwrap().starts_with("/tenant/acme/vdcs/"));
 
-    admin.get(&format!("/tenant/acme/events?q={request}")).await.must(200).says("Edited VDC prod acme-admin");
+    admin.get(&format!("/tenant/acme/events?q={request}")).await.must(200).says("Edit VDC prod acme-admin");
 
     let audit = admin.get(&task.link("What this request did").unwrap()).await.must(200).says("Edited VDC prod Done");
     let entry = audit.link("Edited VDC").unwrap();

@@ -1,7 +1,7 @@
 //! VDCs, by an organization's administrator and by the provider.
 use crate::harness::TestApp;
-use domain::{quota, vdc};
-use model::{Action, VdcId, quota::Amount, role::Predefined::*};
+use domain::{quota, vapp, vdc};
+use model::{Action, VdcId, quota::Amount, role::Predefined::*, vapp::VappSpec};
 use store::Record;
 
 const NEW: &str = "/tenant/acme/vdcs/new";
@@ -125,6 +125,10 @@ async fn a_vdc_is_disabled_enabled_and_deleted_when_it_is_empty() {
     book(true).await;
     admin.post(&page(id, "/delete"), &[("name", "prod")]).await.must(409).says("It has 1 VM. Delete them first.");
     book(false).await;
+    let spec = VappSpec { name: "empty".into(), ..VappSpec::default() };
+    let empty = vapp::compose(&app.domain, &operator, id, spec, vapp::Guest::default()).await.unwrap().vapp;
+    admin.post(&page(id, "/delete"), &[("name", "prod")]).await.must(409).says("It has 1 vApp. Delete them first.");
+    vapp::delete(&app.domain, &operator, empty).await.unwrap();
     admin.post(&page(id, "/delete"), &[("name", "Prod")]).await.must(422).says("Type prod exactly.");
     let gone = admin.fill(&page(id, "/delete"), &[("name", "prod")]).await;
     admin.follow(gone).await.says("VDC prod is deleted.");

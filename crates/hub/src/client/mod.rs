@@ -5,7 +5,7 @@ mod limiter;
 mod transport;
 
 pub use breaker::{Circuit, Health, LastError};
-pub use cache::Clients;
+pub use cache::{Clients, Revision};
 
 use crate::{
     Clock, Credential,

@@ -6,6 +6,8 @@ use uuid::Uuid;
 
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 pub const OURS: &str = "ssvirt";
+/// On what belongs to no tenant: what the hub is called here.
+pub const HUB: &str = "ssvirt.io/hub";
 pub const ORG: &str = "ssvirt.io/organization";
 pub const ORG_ID: &str = "ssvirt.io/organization-id";
 pub const VDC: &str = "ssvirt.io/vdc";

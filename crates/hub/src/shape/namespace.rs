@@ -1,5 +1,5 @@
 //! What a VDC is on a hub: a namespace, a quota as a second fence, and network policies that close it.
-use crate::shape::names::Place;
+use crate::shape::names::{HUB, MANAGED_BY, OURS, Place};
 use model::quota::Limits;
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,11 @@ pub fn namespace(place: &Place, enabled: bool, primary_network: bool) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
         "name": place.namespace, "labels": labels, "annotations": annotations,
     }})
+}
+
+/// Where we keep our own objects on a hub.
+pub fn of_hub(name: &str, hub: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {MANAGED_BY: OURS, HUB: hub}}})
 }
 
 /// Names and state change, the namespace stays: the merge patch for it (`patch_fenced` adds the uid).

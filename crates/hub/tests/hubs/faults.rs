@@ -10,6 +10,7 @@ use hub::{
 };
 use hubsim::Fault;
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
 async fn error_under(w: &World, fault: Fault) -> Error {
     w.sim.faults().set(fault, true);
@@ -153,15 +154,18 @@ async fn clients_are_kept_by_hub_and_made_anew_for_new_credentials() {
         let text = w.sim.kubeconfig().replace(w.sim.token(), token);
         (kubeconfig::parse(&text).expect("good"), Gate::open())
     };
-    let old = clients.get("a", 1, || Ok(access("withdrawn"))).expect("a client");
+    let (first, second) = (Uuid::from_u128(1), Uuid::from_u128(2));
+    let old = clients.get("a", (first, 1), || Ok(access("withdrawn"))).expect("a client");
     assert!(matches!(old.ping().await, Err(Error::Credentials(_))));
-    clients.get("a", 1, || panic!("it is kept")).expect("a client");
-    let new = clients.get("a", 2, || Ok(access(w.sim.token()))).expect("a client");
+    clients.get("a", (first, 1), || panic!("it is kept")).expect("a client");
+    let new = clients.get("a", (first, 2), || Ok(access(w.sim.token()))).expect("a client");
     assert!(new.ping().await.is_ok());
-    let stale = clients.get("a", 1, || panic!("the newer one will do")).expect("a client");
+    let stale = clients.get("a", (first, 1), || panic!("the newer one will do")).expect("a client");
     assert!(stale.ping().await.is_ok(), "a worker with old news gets the new client");
+    let again = clients.get("a", (second, 1), || Ok(access("withdrawn"))).expect("a client");
+    assert!(again.ping().await.is_err(), "registered again, it has nothing of the first time");
     assert_eq!(clients.health().len(), 1);
-    let failing = clients.get("b", 1, || Err(Error::Credentials("the key is lost".into())));
+    let failing = clients.get("b", (first, 1), || Err(Error::Credentials("the key is lost".into())));
     assert!(failing.is_err());
     clients.forget("a");
     assert!(clients.health().is_empty());

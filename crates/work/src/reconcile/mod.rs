@@ -4,7 +4,10 @@ mod vapp;
 mod vdc;
 pub(crate) mod vm;
 
-use crate::{Shared, queue::Outcome};
+use crate::{
+    Shared,
+    queue::{Outcome, Why},
+};
 use hub::{Verdict, shape::names};
 use model::{Kind, OrgId, Result, VdcId};
 use store::Claim;
@@ -14,13 +17,13 @@ pub(crate) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
         Kind::Vdc => vdc::reconcile(shared, claim).await,
         Kind::Vapp => vapp::reconcile(shared, claim).await,
         Kind::Vm => vm::reconcile(shared, claim).await,
-        other => Ok(Outcome::Failed(format!("nothing is known about work on a {}", other.word()))),
+        other => Ok(Outcome::Failed(format!("nothing is known about work on a {}", other.word()).into())),
     }
 }
 
 /// A hub's refusal as the queue understands it.
 fn refused(e: &hub::Error) -> Outcome {
-    let why = format!("{} {}", e.message(), e.next_step());
+    let why = Why { full: format!("{} {}", e.message(), e.next_step()), plain: e.for_tenants() };
     match e.retry() {
         Verdict::Retry { after } => Outcome::Retry(after, why),
         Verdict::Fail => Outcome::Failed(why),

@@ -7,7 +7,7 @@ use hub::{
     resource::{SECRETS, TEMPLATE_INSTANCES, TEMPLATES},
     shape::{names::VAPP_ID, template as shape, vm::Identity},
 };
-use model::{Result, can, placement};
+use model::{Result, can, placement, vm::Vm};
 use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
@@ -31,11 +31,13 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
     };
     let Some(hub) = placed else {
         let wish = placement::Wish { capability: Some(can::VMS), ..Default::default() };
-        return Ok(Outcome::Wait(Duration::from_secs(30), placement::no_hub(&wish)));
+        return Ok(Outcome::Wait(Duration::from_secs(30), placement::no_hub(&wish).into()));
     };
     // machines that were added later belong where the others are
     if vapp.attempted {
+        let late = shared.store.vms_known_of(vapp.id).await?;
         shared.store.vapp_spread(claim).await?;
+        late.iter().filter(|vm| vm.hub.is_none()).for_each(|vm| routed(vm, &hub));
     }
     match &vapp.instance_of {
         Some(source) if vapp.instance_uid.is_none() => instantiate(shared, claim, vapp, &hub, source).await,
@@ -57,17 +59,28 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     let placement = placement::place(&wish, &candidates);
     metrics::histogram!("ssvirt_hub_selection_seconds", "kind" => "virtualmachines")
         .record(started.elapsed().as_secs_f64());
+    let vms = shared.store.vms_known_of(vapp.id).await?;
     if !shared.store.vapp_place(claim, &placement).await? {
         return Ok(None);
     }
     match &placement.hub {
         Some(hub) => {
-            tracing::info!(hub_id = %hub, vm_id = %vapp.id, "Selected hub for VM request");
-            metrics::counter!("ssvirt_vm_requests_routed_total", "hub" => hub.0.clone()).increment(1);
+            // a place that is chosen again before anything was made there is no news
+            for vm in vms.iter().filter(|vm| vm.hub.as_ref() != Some(hub)) {
+                routed(vm, hub);
+                if wish.hubs.len() != 1 {
+                    tracing::info!(machine = vm.name, kubevirtConfig = %hub, "Automatically assigned KubevirtConfig to machine");
+                }
+            }
         }
         None => tracing::warn!(vapp_id = %vapp.id, "{}", placement.because),
     }
     Ok(placement.hub)
+}
+
+fn routed(vm: &Vm, hub: &model::HubId) {
+    tracing::info!(hub_id = %hub, vm_id = %vm.id, "Selected hub for VM request");
+    metrics::counter!("ssvirt_vm_requests_routed_total", "hub" => hub.0.clone()).increment(1);
 }
 
 /// OpenShift makes the machines, from a copy of the template in which they are halted and carry our names and labels.
@@ -84,11 +97,12 @@ async fn instantiate(
     };
     let client = shared.hubs.client(hub).await?;
     let Some((namespace, name)) = source.strip_prefix("template/").and_then(|s| s.split_once('/')) else {
-        return Ok(Outcome::Failed(format!("{source} is no template of OpenShift")));
+        return Ok(Outcome::Failed(format!("{source} is no template of OpenShift").into()));
     };
     let template = match client.get(&TEMPLATES, &Key::new(namespace, name)).await {
         Err(hub::Error::NotFound(_)) => {
-            return Ok(Outcome::Failed(format!("The template {name} is not on the hub any more. Choose another one.")));
+            let why = format!("The template {name} is not on the hub any more. Choose another one.");
+            return Ok(Outcome::Failed(why.into()));
         }
         other => told!(other),
     };
@@ -117,7 +131,7 @@ async fn instantiate(
     let instance = shape::Instance { place: labels, vapp: vapp.id.0, vapp_name: vapp.name.clone(), vms, parameters };
     let manifest = match shape::template_instance(&instance, &template) {
         Ok(manifest) => manifest,
-        Err(e) => return Ok(Outcome::Failed(e.to_string())),
+        Err(e) => return Ok(Outcome::Failed(e.to_string().into())),
     };
     let owner = Owner::new(VAPP_ID, vapp.id);
     let home = Home { namespace: at.namespace, uid: at.namespace_uid.unwrap_or_default(), vdc: vapp.vdc.0 };

@@ -1,6 +1,10 @@
 //! A VDC on its hubs: namespace, quota and policies, made when first needed, kept in step, removed with it.
-use super::{place, told};
-use crate::{Shared, queue::Outcome};
+use super::{place, refused, told};
+use crate::{
+    Shared,
+    queue::{Outcome, Why},
+    settle,
+};
 use hub::{
     Client, Key,
     apply::{Deleted, Owner, Propagation},
@@ -12,16 +16,20 @@ use std::time::Duration;
 use store::{Claim, Place, VdcWork};
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
-    let Some(mut vdc) = shared.store.vdc_work(claim.id).await? else { return Ok(Outcome::Done) };
-    if vdc.deleted {
-        return remove(shared, claim, &vdc).await;
-    }
+    let Some(vdc) = shared.store.vdc_work(claim.id).await? else { return Ok(Outcome::Done) };
+    let (id, version) = (vdc.id, vdc.version);
+    let outcome = if vdc.deleted { remove(shared, claim, &vdc).await? } else { keep_all(shared, claim, vdc).await? };
+    settle::vdc(shared, id, version, &outcome).await?;
+    Ok(outcome)
+}
+
+async fn keep_all(shared: &Shared, claim: &Claim, mut vdc: VdcWork) -> Result<Outcome> {
     if vdc.places.is_empty() {
         // its first place is where its first machine would go
         let wish = placement::Wish { capability: Some(can::VMS), ..shared.store.wishes(vdc.org, vdc.id).await? };
         let placed = placement::place(&wish, &shared.store.candidates(None).await?);
         let Some(hub) = placed.hub else {
-            return Ok(Outcome::Wait(Duration::from_secs(30), placed.because));
+            return Ok(Outcome::Wait(Duration::from_secs(30), placed.because.into()));
         };
         shared.store.place_want(vdc.id, &hub).await?;
         let Some(again) = shared.store.vdc_work(claim.id).await? else { return Ok(Outcome::Done) };
@@ -31,7 +39,7 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
     for at in vdc.places.iter().filter(|p| !p.ready || p.applied != Some(vdc.version)) {
         match keep(shared, claim, &vdc, at).await? {
             Outcome::Done => shared.store.wake_waiting(&at.hub.0).await?,
-            other => worst = other,
+            other => worst = on(&at.hub, other),
         }
     }
     Ok(worst)
@@ -50,7 +58,15 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, at: &Place) -> Resu
         }
         None => {
             let manifest = shape::namespace(&labels, vdc.enabled, false);
-            let made = told!(client.create_or_adopt(&NAMESPACES, &manifest, &owner, None).await);
+            let made = match client.create_or_adopt(&NAMESPACES, &manifest, &owner, None).await {
+                Ok(made) => made,
+                Err(e) => {
+                    return Ok(refused(&e).because(|why| Why {
+                        full: format!("failed to create namespace: {}", why.full),
+                        plain: format!("failed to create namespace: {}", why.plain),
+                    }));
+                }
+            };
             if !shared.store.place_made(claim, &at.hub, &made.uid).await? {
                 return Ok(lost());
             }
@@ -82,7 +98,7 @@ async fn remove(shared: &Shared, claim: &Claim, vdc: &VdcWork) -> Result<Outcome
     for at in &vdc.places {
         match remove_at(shared, claim, vdc, at).await? {
             Outcome::Done => {}
-            other => worst = other,
+            other => worst = on(&at.hub, other),
         }
     }
     Ok(worst)
@@ -108,7 +124,8 @@ async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, at: &Place) ->
         shared.store.place_gone(claim, &at.hub).await?;
         return Ok(Outcome::Done);
     }
-    Ok(Outcome::Wait(Duration::from_secs(2), format!("The namespace {} is still being deleted.", at.namespace)))
+    let why = format!("The namespace {} is still being deleted.", at.namespace);
+    Ok(Outcome::Wait(Duration::from_secs(2), why.into()))
 }
 
 async fn made_by_an_earlier_try(client: &Client, vdc: &VdcWork, at: &Place) -> hub::Result<Option<String>> {
@@ -125,6 +142,11 @@ async fn made_by_an_earlier_try(client: &Client, vdc: &VdcWork, at: &Place) -> h
 pub(super) async fn want(shared: &Shared, vdc: model::VdcId, org: model::OrgId, hub: &HubId) -> Result<()> {
     shared.store.place_want(vdc, hub).await?;
     shared.store.enqueue(Kind::Vdc, vdc, org, "").await
+}
+
+/// For the provider: which of the VDC's hubs it is about.
+fn on(hub: &HubId, outcome: Outcome) -> Outcome {
+    outcome.because(|why| Why { full: format!("{hub}: {}", why.full), ..why })
 }
 
 fn lost() -> Outcome {

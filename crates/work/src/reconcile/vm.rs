@@ -5,6 +5,7 @@ use crate::{Shared, queue::Outcome, settle};
 use hub::{
     Client, Key,
     apply::{Deleted, Home, Owner, Propagation, VmAction},
+    error::Reach,
     read,
     resource::{SECRETS, VIRTUAL_MACHINES},
     shape::{
@@ -30,7 +31,7 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
     }
     let outcome = if vm.deleted { remove(shared, claim, &vm).await? } else { keep(shared, claim, &vm).await? };
     if let Outcome::Failed(why) = &outcome {
-        shared.store.vm_problem(claim, why).await?;
+        shared.store.vm_problem(claim, &why.plain).await?;
     }
     settle::vm(shared, &vm, &outcome).await?;
     Ok(outcome)
@@ -56,7 +57,12 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
                     if !shared.store.vm_attempted(claim).await? {
                         return Ok(lost());
                     }
-                    Some(told!(make(shared, &client, vm, &at).await?))
+                    let made = make(shared, &client, vm, &at).await?;
+                    Some(told!(made.inspect_err(|e| failed(
+                        "Failed to create VirtualMachine in remote cluster",
+                        vm,
+                        e
+                    ))))
                 }
             };
             let Some(uid) = made else {
@@ -76,6 +82,14 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
 
 fn lost() -> Outcome {
     Outcome::Retry(None, "another worker took it over, or it was deleted meanwhile".into())
+}
+
+/// A hub that is down has been said to be: its machines are no news then.
+fn failed(what: &str, vm: &VmWork, e: &hub::Error) {
+    if !matches!(e, hub::Error::Unreachable { why: Reach::Down, .. }) {
+        let hub = vm.hub.as_ref().map(|h| h.0.as_str());
+        tracing::warn!(hub_id = hub, vm_id = %vm.id, kind = e.key(), error = %e, "{what}");
+    }
 }
 
 /// The cloud-init and the machine, halted.
@@ -216,7 +230,10 @@ async fn apply(
     let found = match client.get(&VIRTUAL_MACHINES, key).await {
         Ok(found) if found["metadata"]["uid"] == uid => found,
         Ok(_) | Err(hub::Error::NotFound(_)) => return gone_by_hand(shared, vm, uid).await,
-        Err(e) => return Ok(refused(&e)),
+        Err(e) => {
+            failed("Failed to get VirtualMachine from remote cluster", vm, &e);
+            return Ok(refused(&e));
+        }
     };
     let Some(now) = read::vm(&found) else { return Ok(Outcome::Retry(None, "the hub's VM can't be read".into())) };
     let names = patch::identity(uid, &identity(vm, at), &vm.computer_name);
@@ -248,12 +265,12 @@ async fn waits_for(shared: &Shared, vm: &VmWork) -> Result<Option<Outcome>> {
     let now = (shared.clock)();
     for (name, delay, running, since) in shared.store.vms_before(vm.id).await? {
         if !running {
-            return Ok(Some(Outcome::Wait(Duration::from_secs(5), format!("{name} starts before it."))));
+            return Ok(Some(Outcome::Wait(Duration::from_secs(5), format!("{name} starts before it.").into())));
         }
         let ready = since.map(|s| s + time::Duration::seconds(delay.into()));
         if let Some(left) = ready.map(|r| r - now).filter(|l| l.is_positive()) {
             let after = Duration::from_secs_f64(left.as_seconds_f64());
-            return Ok(Some(Outcome::Wait(after, format!("It starts {delay} seconds after {name}."))));
+            return Ok(Some(Outcome::Wait(after, format!("It starts {delay} seconds after {name}.").into())));
         }
     }
     Ok(None)

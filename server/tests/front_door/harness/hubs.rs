@@ -1,8 +1,10 @@
 //! Simulated hubs and the controller that works on them.
 use super::app::TestApp;
+use ::hub::apply::Owner;
 use domain::hub::{self, Trust};
-use hubsim::{Hub, Options, actors};
+use hubsim::{Flavour, Hub, Options, actors};
 use model::hub::{HubSpec, HubType};
+use serde_json::Value;
 use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 use work::{Config, Controller};
 
@@ -14,28 +16,33 @@ pub(crate) struct Hubs {
 impl Hubs {
     /// Registered, with what a fresh cluster has, as quick as possible, and with a controller on all of them.
     pub(crate) async fn start(app: &TestApp, names: &[&str]) -> Hubs {
-        let operator = app.operator().await;
-        let mut hubs = BTreeMap::new();
+        let mut all = Hubs { hubs: BTreeMap::new(), controller: Mutex::default() };
         for name in names {
-            let sim = Hub::start(Options { name: (*name).into(), ..Options::default() }).await.unwrap();
-            actors::furnish(sim.inside(), sim.flavour()).await.unwrap();
-            let quick = actors::Options { delay: Duration::ZERO, ..actors::Options::default() };
-            let actors = actors::attach(&sim, &quick);
-            let spec = HubSpec {
-                id: (*name).into(),
-                hub_type: HubType::Vmaas,
-                namespace: "vmaas-system".into(),
-                ..HubSpec::default()
-            };
-            hub::register(&app.domain, &operator, spec, &sim.kubeconfig(), Trust::Operator).await.unwrap();
-            hubs.insert((*name).to_owned(), (sim, actors));
+            all.add(app, name, Flavour::default()).await;
         }
-        let all = Hubs { hubs, controller: Mutex::default() };
         all.start_controller(app);
         all
     }
 
+    /// One more, with what its flavour has.
+    pub(crate) async fn add(&mut self, app: &TestApp, name: &str, flavour: Flavour) {
+        let sim = Hub::start(Options { name: name.into(), flavour, ..Options::default() }).await.unwrap();
+        actors::furnish(sim.inside(), sim.flavour()).await.unwrap();
+        let quick = actors::Options { delay: Duration::ZERO, ..actors::Options::default() };
+        let actors = actors::attach(&sim, &quick);
+        let spec =
+            HubSpec { id: name.into(), hub_type: HubType::Vmaas, namespace: "ssvirt-own".into(), ..HubSpec::default() };
+        let operator = app.operator().await;
+        hub::register(&app.domain, &operator, spec, &sim.kubeconfig(), Trust::Operator).await.unwrap();
+        self.hubs.insert(name.to_owned(), (sim, actors));
+    }
+
     pub(crate) fn start_controller(&self, app: &TestApp) {
+        self.start_controller_for(app, &["openshift"]);
+    }
+
+    /// With templates from these namespaces.
+    pub(crate) fn start_controller_for(&self, app: &TestApp, namespaces: &[&str]) {
         let d = &app.domain;
         let config = Config {
             store: d.store.clone(),
@@ -43,6 +50,7 @@ impl Hubs {
             gate: d.gate.clone(),
             // tasks and delays go by the wall here
             clock: domain::system_clock(),
+            template_namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(),
         };
         *self.controller.lock().unwrap() = Some(Controller::start(config));
     }
@@ -52,6 +60,11 @@ impl Hubs {
         drop(self.controller.lock().unwrap().take());
     }
 
+    /// It runs on, and is nobody's here any more.
+    pub(crate) fn take(&mut self, name: &str) -> Hub {
+        self.hubs.remove(name).unwrap().0
+    }
+
     pub(crate) fn hub(&self, name: &str) -> &Hub {
         &self.hubs[name].0
     }
@@ -59,5 +72,14 @@ impl Hubs {
     /// How many objects of a kind there are.
     pub(crate) fn count(&self, hub: &str, (group, resource): (&str, &str)) -> usize {
         self.hub(hub).objects(group, resource).len()
+    }
+
+    /// Makes an object there that is none of ours: `label` tells whose it is.
+    pub(crate) async fn plant(&self, hub: &str, resource: &::hub::Resource, object: &Value, label: &'static str) {
+        let credential = ::hub::kubeconfig::parse(&self.hub(hub).kubeconfig()).unwrap();
+        let (gate, options) = (domain::Gate::open(), ::hub::client::Options::default());
+        let client = ::hub::Client::new(&credential, &gate, domain::system_clock(), options).unwrap();
+        let whose = object["metadata"]["labels"][label].as_str().unwrap();
+        client.create_or_adopt(resource, object, &Owner::new(label, whose), None).await.unwrap();
     }
 }
