@@ -86,7 +86,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
 }
 
 fn row(visit: &Visit, c: &Catalog) -> impl IntoView + use<> {
-    let (from, shared, menu) = (from(visit, c), shared(c), menu(visit, c, true));
+    let (from, shared, menu) = (from(visit, c), shared(visit, c), menu(visit, c, true));
     let (templates, created, now) = (count(c.templates), c.created_at, visit.now);
     let cells = view! {
         <NameCell name=c.name.clone() href=href(visit, c.id, "") why=c.description.clone() />
@@ -112,9 +112,11 @@ fn from(visit: &Visit, c: &Catalog) -> AnyView {
     }
 }
 
-fn shared(c: &Catalog) -> String {
+/// How many it is shared with is the provider's business.
+fn shared(visit: &Visit, c: &Catalog) -> String {
     match (c.shared_to_all, c.shared_to.len() as u64) {
         (true, _) => "with everybody".to_owned(),
+        (false, _) if visit.org().is_some_and(|here| c.org != here) => "with this organization".to_owned(),
         (false, 0) => "no".to_owned(),
         (false, n) => format!("with {}", plural(n, "organization", "organizations")),
     }
@@ -192,7 +194,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(c.name.clone())];
-    Ok(Sheet::new(c.name.clone(), ON, crumbs, body).margin(margin(&visit, &c)))
+    let margin = margin(&visit, &c, with_whom(&visit, &c).await?);
+    Ok(Sheet::new(c.name.clone(), ON, crumbs, body).margin(margin))
 }
 
 /// The list's own filter by catalog is not offered: this page is one.
@@ -223,8 +226,22 @@ fn template_row(visit: &Visit, t: &Template, deploys: bool) -> impl IntoView + u
     view! { <Row id=format!("template-{}", t.id)>{cells}</Row> }
 }
 
-fn margin(visit: &Visit, c: &Catalog) -> AnyView {
-    let (from, shared) = (from(visit, c), shared(c));
+/// The organizations by name, for the provider; nobody else learns who there is.
+async fn with_whom(visit: &Visit, c: &Catalog) -> Result<AnyView> {
+    if c.shared_to_all || c.shared_to.is_empty() || visit.place != Place::Provider || !visit.may(Action::OrgList) {
+        return Ok(shared(visit, c).into_any());
+    }
+    let orgs = catalog::shared_to(visit.domain(), &visit.actor, c).await?;
+    let links = orgs.into_iter().enumerate().map(|(i, (id, name))| {
+        let comma = if i == 0 { "with " } else { ", " };
+        let link = org_link(visit, Some(id), &name, true);
+        view! { {comma} {link} }
+    });
+    Ok(links.collect_view().into_any())
+}
+
+fn margin(visit: &Visit, c: &Catalog, shared: AnyView) -> AnyView {
+    let from = from(visit, c);
     let filled = (visit.place == Place::Provider).then(|| {
         let text = if c.from_hubs { "by what hubs have" } else { "by hand" };
         view! { <Fact name="Filled">{text}</Fact> }

@@ -13,11 +13,15 @@ use crate::{
 use domain::catalog;
 use leptos::prelude::*;
 use model::{
-    Action, Kind, Result, can,
+    Action, Kind, OrgId, Result, can,
     catalog::{Catalog, CatalogSpec},
 };
+use uuid::Uuid;
 
-const LABELS: &[(&str, &str)] = &[("name", "Name"), ("description", "Description")];
+const LABELS: &[(&str, &str)] = &[("name", "Name"), ("description", "Description"), ("shared_to", "Share with")];
+
+/// So many organizations can be ticked at once.
+const MOST: i64 = 1000;
 
 pub(super) fn routes(r: Routes) -> Routes {
     r.both_form("/catalogs/new", new_page, create).both_form("/catalogs/{id}/edit", edit_page, edit).both_form(
@@ -47,7 +51,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     visit.authorize(Action::CatalogCreate)?;
     let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New catalog", ON, LIST, false).await };
     let fill = visit.fill();
-    let fields = fields(&visit, &fill, &CatalogSpec::default());
+    let fields = fields(&visit, &fill, &CatalogSpec::default()).await?;
     let whose = match &visit.place {
         Place::Provider => {
             let org = visit.domain().store.org(&visit.actor, Action::OrgView, org).await?;
@@ -69,10 +73,14 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     Ok(Sheet::new("New catalog", ON, crumbs, body).still())
 }
 
-fn fields(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> AnyView {
+async fn fields(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> Result<AnyView> {
     let names =
         name_fields(fill, &spec.name, &spec.description, "Unique in its organization: letters, digits, dots, hyphens.");
-    // only the provider shares to everybody and fills a catalog from hubs
+    // only the provider shares with others and fills a catalog from hubs
+    let with = match visit.actor.provider {
+        true => Some(share_field(visit, fill, spec).await?),
+        false => None,
+    };
     let reach = visit.actor.provider.then(|| {
         let (all, hubs) =
             (fill.checked("shared_to_all", "on", spec.shared_to_all), fill.checked("from_hubs", "on", spec.from_hubs));
@@ -83,6 +91,7 @@ fn fields(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> AnyView {
                 checked=all
                 hint="Every organization sees it and can deploy from it. Nobody but you changes it."
             />
+            {with}
             <CheckField
                 name="from_hubs"
                 label="Fill from hubs"
@@ -92,11 +101,32 @@ fn fields(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> AnyView {
         };
         view! { <FormSection title="Reach">{boxes}</FormSection> }
     });
-    view! {
+    Ok(view! {
         <FormSection title="Catalog">{names}</FormSection>
         {reach}
     }
-    .into_any()
+    .into_any())
+}
+
+/// The tenants to tick, and those beyond the list that it is shared with already.
+async fn share_field(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> Result<AnyView> {
+    let store = &visit.domain().store;
+    let mut orgs = store.org_names(MOST).await?;
+    let hint = match orgs.len() as i64 >= MOST {
+        true => format!("The first {MOST} by name. With everybody ticked above, this does not matter."),
+        false => "They see it and can deploy from it; others do not know of it.".to_owned(),
+    };
+    let more = store.tenant_names(&spec.shared_to).await?;
+    orgs.extend(more.into_iter().filter(|one| !orgs.contains(one)).collect::<Vec<_>>());
+    if orgs.is_empty() {
+        return Ok(().into_any());
+    }
+    let choices: Vec<_> = orgs.iter().map(|(id, name)| Choice::new(id.to_string(), name.clone())).collect();
+    let is_ticked =
+        |(id, _): &&(OrgId, String)| fill.checked("shared_to", &id.to_string(), spec.shared_to.contains(id));
+    let ticked = orgs.iter().filter(is_ticked).map(|(id, _)| id.to_string()).collect();
+    let error = fill.error("shared_to");
+    Ok(view! { <ChecksField name="shared_to" label="Share with" choices ticked error hint /> }.into_any())
 }
 
 /// `kept`: what the visitor's form has no fields for.
@@ -105,7 +135,12 @@ fn read(visit: &Visit, values: &Values, kept: CatalogSpec) -> CatalogSpec {
     if !visit.actor.provider {
         return named;
     }
-    CatalogSpec { shared_to_all: values.has("shared_to_all"), from_hubs: values.has("from_hubs"), ..named }
+    // what can't be an id is an organization that is not there
+    let mut shared_to: Vec<OrgId> =
+        values.all("shared_to").map(|id| id.parse().unwrap_or(OrgId(Uuid::nil()))).collect();
+    shared_to.sort();
+    shared_to.dedup();
+    CatalogSpec { shared_to_all: values.has("shared_to_all"), from_hubs: values.has("from_hubs"), shared_to, ..named }
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
@@ -119,7 +154,7 @@ async fn create(visit: Visit, values: Values) -> Result<Done> {
 async fn edit_page(visit: Visit) -> Result<Sheet> {
     let c = find(&visit, Action::CatalogEdit).await?;
     let fill = visit.fill();
-    let fields = fields(&visit, &fill, &CatalogSpec::from(&c));
+    let fields = fields(&visit, &fill, &CatalogSpec::from(&c)).await?;
     let body = view! {
         <PageHead title=format!("Edit {}", c.name) />
         <form method="post" class="form" novalidate>

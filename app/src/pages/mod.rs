@@ -38,6 +38,7 @@ mod vdc_form;
 pub mod vm;
 mod vm_form;
 mod vm_page;
+mod wishes;
 pub mod work;
 
 use crate::portal::{Ask, Portal, RouteInfo, Routes, respond_error};

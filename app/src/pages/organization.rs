@@ -3,6 +3,7 @@ use super::{
     about::about_facts,
     form_error::form_error,
     limits::{limit_fields, meters, whole},
+    wishes,
 };
 use crate::{
     parts::*,
@@ -156,6 +157,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let body = view! {
         <PageHead title=o.name.clone() sub=o.display_name.clone() lede acts says=state(&o).into_any() />
         {quota_section(&o)}
+        {wishes::org_facts(&visit, &o)}
     }
     .into_any();
     let name = o.name.clone();
@@ -209,11 +211,14 @@ const LABELS: &[(&str, &str)] = &[
     ("storage_limit", "Storage"),
     ("runtime_lease", "Run at most"),
     ("storage_lease", "Keep stopped"),
+    ("prefer", "Prefer"),
+    ("avoid", "Avoid"),
 ];
 
 async fn new_page(visit: Visit) -> Result<Sheet> {
     model::decide::authorize(&visit.actor, Action::OrgCreate, model::decide::Resource::Installation)?;
     let fill = visit.fill();
+    let hubs = hub_section(&visit, &OrgSpec::default()).await?;
     let admin = view! {
                 <TextField name="admin_name" label="User name" value=fill.value("admin_name", "") error=fill.error("admin_name") autocomplete="off" width=Width::Half />
                 <TextField name="admin_full_name" label="Full name" value=fill.value("admin_full_name", "") error=fill.error("admin_full_name") optional=true autocomplete="off" width=Width::Half />
@@ -228,6 +233,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
             <FormSection title="First administrator" lede="Runs the organization and makes its other users.">{admin}</FormSection>
             {limit_section(&fill, &OrgSpec::default())}
             {lease_section(&fill, &OrgSpec::default())}
+            {hubs}
             <FormEnd submit="Create organization" cancel_href=LIST />
         </form>
     }
@@ -268,6 +274,13 @@ fn lease_section(fill: &Fill, o: &OrgSpec) -> impl IntoView + use<> {
     view! { <FormSection title="Leases" lede="How long vApps run, and how long stopped ones are kept. Empty means no end.">{fields}</FormSection> }
 }
 
+async fn hub_section(visit: &Visit, o: &OrgSpec) -> Result<Option<AnyView>> {
+    if !wishes::names_hubs(visit, Action::OrgChooseHubs) {
+        return Ok(None);
+    }
+    Ok(Some(wishes::org_section(&visit.fill(), o, &visit.domain().store.sites().await?)))
+}
+
 fn read_spec(values: &Values, problems: &mut Problems) -> OrgSpec {
     OrgSpec {
         name: values.text("name"),
@@ -276,6 +289,7 @@ fn read_spec(values: &Values, problems: &mut Problems) -> OrgSpec {
         vdc_limit: values.number("vdc_limit", 1, problems),
         limits: values.limits(problems),
         leases: read_leases(values, problems),
+        ..OrgSpec::default()
     }
 }
 
@@ -288,7 +302,7 @@ fn read_leases(values: &Values, problems: &mut Problems) -> Leases {
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
     let mut problems = Problems::default();
-    let spec = read_spec(&values, &mut problems);
+    let spec = wishes::read_org(&visit, &values, read_spec(&values, &mut problems));
     let admin = NewUser {
         spec: UserSpec {
             name: values.text("admin_name"),
@@ -308,6 +322,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
     let id: OrgId = visit.id();
     let o = visit.domain().store.org(&visit.actor, Action::OrgEdit, id).await?;
     let (fill, spec) = (visit.fill(), OrgSpec::from(&*o));
+    let hubs = hub_section(&visit, &spec).await?;
     let body = view! {
         <PageHead title=format!("Edit {}", o.name) />
         <form method="post" class="form" novalidate>
@@ -316,6 +331,7 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
             {name_section(&fill, &spec, o.is_provider)}
             {limit_section(&fill, &spec)}
             {lease_section(&fill, &spec)}
+            {hubs}
             <FormEnd submit="Save" cancel_href=href(o.id, "") />
         </form>
     }
@@ -333,10 +349,12 @@ async fn find_to(visit: &Visit, action: Action, id: OrgId) -> Result<Org> {
 async fn edit(visit: Visit, values: Values) -> Result<Done> {
     let id: OrgId = visit.id();
     let mut problems = Problems::default();
-    let mut spec = read_spec(&values, &mut problems);
+    let now = OrgSpec::from(&find_to(&visit, Action::OrgEdit, id).await?);
+    let mut spec = OrgSpec { prefer: now.prefer, avoid: now.avoid, ..read_spec(&values, &mut problems) };
     if !values.has("name") {
-        spec.name = find_to(&visit, Action::OrgEdit, id).await?.name;
+        spec.name = now.name;
     }
+    let spec = wishes::read_org(&visit, &values, spec);
     with_problems(problems, spec.clone().check())?;
     let saved = org::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
     Ok(Done::new(href(id, ""), format!("{} is saved.", saved.name)))

@@ -4,7 +4,7 @@ use super::{
     limits::{cell_meter, meters},
     recent_events::event_section,
     recent_tasks::task_table,
-    vdc_form,
+    vdc_form, wishes,
 };
 use crate::{
     parts::*,
@@ -257,10 +257,15 @@ async fn page(visit: Visit) -> Result<Sheet> {
         view! { <Section title="Recent tasks">{table}</Section> }
     });
     let events = event::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
+    let on = match visit.place == Place::Provider && visit.may(Action::HubList) {
+        true => Some(vdc::hubs(visit.domain(), &visit.actor, v.id).await?),
+        false => None,
+    };
     let body = view! {
         <PageHead title=v.name.clone() sub="VDC" lede=v.description.clone() acts says=state(&v, true).into_any() />
         <Section title="Quota" sub="used of what it may have">{meters}</Section>
         <Section title="Allocation">{model}</Section>
+        {wishes::vdc_facts(&v, on)}
         {tasks}
     }
     .into_any();

@@ -4,6 +4,7 @@ use super::{
     form_error::form_error,
     limits::hinted_limit_fields,
     vdc::{LIST, ON, crumbs, crumbs_below, find, find_to, href},
+    wishes,
 };
 use crate::{
     parts::*,
@@ -26,6 +27,9 @@ const LABELS: &[(&str, &str)] = &[
     ("cpu_limit", "CPU"),
     ("memory_limit", "Memory"),
     ("storage_limit", "Storage"),
+    ("hubs", "Hubs"),
+    ("region", "Region"),
+    ("zone", "Zone"),
 ];
 
 pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
@@ -44,12 +48,14 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
         Place::Provider => format!("For {}.", org.name),
         Place::Tenant { .. } => String::new(),
     };
+    let sites = visit.domain().store.sites().await?;
     let form = full.is_none().then(|| {
         view! {
             <form method="post" class="form" novalidate>
                 {form_error(&fill, LABELS)}
                 <input type="hidden" name="org" value=org.id.to_string() />
                 {fields(&fill, &VdcSpec::default(), &org, None)}
+                {wishes::vdc_section(&visit, &fill, &VdcSpec::default(), &sites)}
                 <FormEnd submit="Create VDC" cancel_href=visit.at(LIST) />
             </form>
         }
@@ -118,7 +124,7 @@ fn limit_hint(m: Measure, org: &Org, now: Option<&Vdc>) -> String {
 
 /// What is wrong with it is said at once: what can't be read, and what does not fit.
 /// `kept`: what the form has no fields for.
-fn read_spec(values: &Values, org: &Org, kept: VdcSpec) -> Result<VdcSpec> {
+fn read_spec(visit: &Visit, values: &Values, org: &Org, kept: VdcSpec) -> Result<VdcSpec> {
     let mut problems = Problems::default();
     let model = AllocationModel::parse(values.get("allocation_model"));
     if model.is_none() {
@@ -129,7 +135,7 @@ fn read_spec(values: &Values, org: &Org, kept: VdcSpec) -> Result<VdcSpec> {
         description: values.text("description"),
         allocation_model: model.unwrap_or_default(),
         limits: values.limits(&mut problems),
-        ..kept
+        ..wishes::read_vdc(visit, values, kept)
     };
     with_problems(problems, spec.check(&org.limits, &org.name))
 }
@@ -138,7 +144,7 @@ pub(super) async fn create(visit: Visit, values: Values) -> Result<Done> {
     let (d, action) = (visit.domain(), Action::VdcCreate);
     let org = visit.org_for_new(&values)?;
     let org = d.attempt(&visit.actor, action, d.store.org(&visit.actor, action, org)).await?;
-    let made = vdc::create(d, &visit.actor, org.id, read_spec(&values, &org, VdcSpec::default())?).await?;
+    let made = vdc::create(d, &visit.actor, org.id, read_spec(&visit, &values, &org, VdcSpec::default())?).await?;
     Ok(Done::new(href(&visit, made.id, ""), format!("VDC {} is made.", made.name)))
 }
 
@@ -146,12 +152,14 @@ pub(super) async fn edit_page(visit: Visit) -> Result<Sheet> {
     let v = find(&visit, Action::VdcEdit).await?;
     let org = visit.domain().store.org(&visit.actor, Action::VdcEdit, v.org).await?;
     let (fill, spec) = (visit.fill(), VdcSpec::from(&v));
+    let sites = visit.domain().store.sites().await?;
     let body = view! {
         <PageHead title=format!("Edit {}", v.name) />
         <form method="post" class="form" novalidate>
             {form_error(&fill, LABELS)}
             <input type="hidden" name="version" value=fill.version(v.version) />
             {fields(&fill, &spec, &org, Some(&v))}
+            {wishes::vdc_section(&visit, &fill, &spec, &sites)}
             <FormEnd submit="Save" cancel_href=href(&visit, v.id, "") />
         </form>
     }
@@ -162,7 +170,7 @@ pub(super) async fn edit_page(visit: Visit) -> Result<Sheet> {
 pub(super) async fn edit(visit: Visit, values: Values) -> Result<Done> {
     let v = find_to(&visit, Action::VdcEdit).await?;
     let (id, org) = (v.id, visit.domain().store.org(&visit.actor, Action::VdcEdit, v.org).await?);
-    let spec = read_spec(&values, &org, VdcSpec::from(&v))?;
+    let spec = read_spec(&visit, &values, &org, VdcSpec::from(&v))?;
     let saved = vdc::edit(visit.domain(), &visit.actor, id, values.version()?, spec).await?;
     Ok(Done::new(href(&visit, id, ""), format!("VDC {} is saved.", saved.name)))
 }

@@ -1,4 +1,4 @@
-//! Fields of a form: label above, hint below, error below that. All take `name`, `label`, `value` and `error`; the id is the
+//! Fields of a form to type into: label above, hint below, error below that. All take `name`, `label`, `value` and `error`; the id is the
 //! name unless given. A field is required unless it is marked `optional`.
 use super::Icon;
 use leptos::prelude::*;
@@ -14,7 +14,7 @@ pub enum Width {
 }
 
 impl Width {
-    fn class(self) -> &'static str {
+    pub(super) fn class(self) -> &'static str {
         match self {
             Width::Full => "field",
             Width::TwoThirds => "field w4",
@@ -24,31 +24,12 @@ impl Width {
     }
 }
 
-/// One of several answers; `more` explains it (radio buttons only).
-#[derive(Clone, Debug)]
-pub struct Choice {
-    pub value: String,
-    pub label: String,
-    pub more: String,
-}
-
-impl Choice {
-    pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
-        Choice { value: value.into(), label: label.into(), more: String::new() }
-    }
-
-    pub fn more(mut self, more: impl Into<String>) -> Self {
-        self.more = more.into();
-        self
-    }
-}
-
 /// What every field shares, and the ids by which a screen reader connects it.
 #[derive(Clone, Default)]
-struct About {
-    id: String,
-    name: String,
-    label: String,
+pub(super) struct About {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) label: String,
     hint: String,
     error: Option<String>,
     optional: bool,
@@ -56,7 +37,7 @@ struct About {
 }
 
 impl About {
-    fn new(
+    pub(super) fn new(
         id: String,
         name: String,
         label: String,
@@ -69,7 +50,7 @@ impl About {
         About { id, name, label, hint, error, optional, width }
     }
 
-    fn described_by(&self) -> Option<String> {
+    pub(super) fn described_by(&self) -> Option<String> {
         let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
         let error = self.error.is_some().then(|| format!("{}-error", self.id));
         match (error, hint) {
@@ -78,17 +59,17 @@ impl About {
         }
     }
 
-    fn invalid(&self) -> Option<&'static str> {
+    pub(super) fn invalid(&self) -> Option<&'static str> {
         self.error.is_some().then_some("true")
     }
 
-    fn required(&self) -> Option<&'static str> {
+    pub(super) fn required(&self) -> Option<&'static str> {
         (!self.optional).then_some("true")
     }
 }
 
 #[component]
-fn Frame(about: About, children: Children) -> impl IntoView {
+pub(super) fn Frame(about: About, children: Children) -> impl IntoView {
     view! {
         <div class=about.width.class()>
             <label class="label" for=about.id.clone()>
@@ -103,7 +84,7 @@ fn Frame(about: About, children: Children) -> impl IntoView {
 
 /// Error and hint.
 #[component]
-fn Below(about: About) -> impl IntoView {
+pub(super) fn Below(about: About) -> impl IntoView {
     let About { id, hint, error, .. } = about;
     let hint_id = format!("{id}-hint");
     view! {
@@ -255,153 +236,6 @@ pub fn TextArea(
                 {value}
             </textarea>
         </Frame>
-    }
-}
-
-#[component]
-pub fn SelectField(
-    #[prop(into)] name: String,
-    #[prop(into)] label: String,
-    choices: Vec<Choice>,
-    #[prop(optional, into)] value: String,
-    #[prop(optional_no_strip)] error: Option<String>,
-    #[prop(optional, into)] hint: String,
-    #[prop(optional, into)] id: String,
-    #[prop(optional)] optional: bool,
-    #[prop(optional)] width: Width,
-) -> impl IntoView {
-    let about = About::new(id, name, label, hint, error, optional, width);
-    view! {
-        <Frame about=about.clone()>
-            <select
-                class="in"
-                id=about.id.clone()
-                name=about.name.clone()
-                aria-required=about.required()
-                aria-invalid=about.invalid()
-                aria-describedby=about.described_by()
-            >
-                {choices
-                    .into_iter()
-                    .map(|choice| {
-                        let chosen = choice.value == value;
-                        view! {
-                            <option value=choice.value selected=chosen>
-                                {choice.label}
-                            </option>
-                        }
-                    })
-                    .collect_view()}
-            </select>
-        </Frame>
-    }
-}
-
-/// A yes or no; posts `name=on` when ticked.
-#[component]
-pub fn CheckField(
-    #[prop(into)] name: String,
-    #[prop(into)] label: String,
-    #[prop(optional)] checked: bool,
-    #[prop(optional_no_strip)] error: Option<String>,
-    #[prop(optional, into)] hint: String,
-    #[prop(optional, into)] id: String,
-    /// Posted instead of "on": for several boxes of one name.
-    #[prop(optional, into)]
-    value: String,
-    #[prop(optional)] width: Width,
-) -> impl IntoView {
-    let about = About::new(id, name, label, hint, error, true, width);
-    view! {
-        <div class=width.class()>
-            <label class="check">
-                <input
-                    type="checkbox"
-                    id=about.id.clone()
-                    name=about.name.clone()
-                    value=(!value.is_empty()).then_some(value)
-                    checked=checked
-                    aria-invalid=about.invalid()
-                    aria-describedby=about.described_by()
-                />
-                <span>{about.label.clone()}</span>
-            </label>
-            <Below about=about.clone() />
-        </div>
-    }
-}
-
-/// A box that can't be ticked here, and why.
-#[component]
-pub fn CheckOff(
-    #[prop(into)] label: String,
-    #[prop(into)] why: String,
-    #[prop(optional)] width: Width,
-) -> impl IntoView {
-    view! {
-        <div class=width.class()>
-            <p class="check off">
-                <Icon name=Icon::Lock />
-                <span>{label} <small>{format!(" · {why}")}</small></span>
-            </p>
-        </div>
-    }
-}
-
-/// Several boxes under one heading.
-#[component]
-pub fn FieldGroup(
-    #[prop(into)] label: String,
-    /// What its boxes are called, where an error may stand below them.
-    #[prop(optional, into)]
-    name: String,
-    #[prop(optional_no_strip)] error: Option<String>,
-    #[prop(optional)] width: Width,
-    children: Children,
-) -> impl IntoView {
-    let about = About::new(String::new(), name, String::new(), String::new(), error, false, Width::default());
-    view! {
-        <fieldset class=width.class()>
-            <legend class="label">{label}</legend>
-            {children()}
-            <Below about />
-        </fieldset>
-    }
-}
-
-/// One of a few, each with a line that explains it.
-#[component]
-pub fn RadioField(
-    #[prop(into)] name: String,
-    #[prop(into)] label: String,
-    choices: Vec<Choice>,
-    #[prop(optional, into)] value: String,
-    #[prop(optional_no_strip)] error: Option<String>,
-    #[prop(optional, into)] hint: String,
-    #[prop(optional, into)] id: String,
-    #[prop(optional)] width: Width,
-) -> impl IntoView {
-    let about = About::new(id, name, label, hint, error, false, width);
-    view! {
-        <fieldset class=width.class() id=about.id.clone() aria-describedby=about.described_by()>
-            <legend class="label">{about.label.clone()}</legend>
-            <div class="radios">
-                {choices
-                    .into_iter()
-                    .map(|Choice { value: this, label, more }| {
-                        let chosen = this == value;
-                        view! {
-                            <label class="radio">
-                                <input type="radio" name=about.name.clone() value=this checked=chosen />
-                                <b>{label}</b>
-                                {(!more.is_empty()).then(|| view! { <small>{more}</small> })}
-                            </label>
-                        }
-                    })
-                    .collect_view()}
-            </div>
-            <Below about=about.clone() />
-        </fieldset>
     }
 }
 

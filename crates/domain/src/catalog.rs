@@ -27,12 +27,33 @@ pub async fn template(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Templ
     Ok(d.store.template(actor, Action::TemplateView, id).await?.into_inner())
 }
 
-/// Only the provider shares to everybody and fills a catalog from hubs.
+/// Only the provider shares with others and fills a catalog from hubs.
 fn within_reach(actor: &Actor, spec: &CatalogSpec) -> Result<()> {
     if (spec.shared_to_all || spec.from_hubs || !spec.shared_to.is_empty()) && !actor.provider {
         return Err(Error::Forbidden { action: Action::CatalogShare, right: None });
     }
     Ok(())
+}
+
+/// The organizations it is shared to one by one, for the provider.
+pub async fn shared_to(d: &Domain, actor: &Actor, catalog: &Catalog) -> Result<Vec<(OrgId, String)>> {
+    authorize(actor, Action::OrgList, Resource::Installation)?;
+    d.store.tenant_names(&catalog.shared_to).await
+}
+
+/// Names of all that a change is about. Every organization that it is newly shared to must be there.
+async fn sharers(d: &Domain, actor: &Actor, spec: &CatalogSpec, before: &[OrgId]) -> Result<Vec<(OrgId, String)>> {
+    if spec.shared_to != before {
+        within_reach(actor, &CatalogSpec { shared_to_all: true, ..CatalogSpec::default() })?;
+    }
+    let all: Vec<OrgId> = spec.shared_to.iter().chain(before).copied().collect();
+    let named = d.store.tenant_names(&all).await?;
+    let known = |id: &OrgId| named.iter().any(|(org, _)| org == id) || before.contains(id);
+    if !spec.shared_to.iter().all(known) {
+        let message = "One of the organizations is not there any more. Choose from those that are listed.";
+        return Err(Error::field("shared_to", message));
+    }
+    Ok(named)
 }
 
 pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: CatalogSpec) -> Result<Catalog> {
@@ -41,11 +62,12 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: CatalogSpec) ->
         authorize(actor, action, Resource::Of(org))?;
         within_reach(actor, &spec)?;
         let spec = spec.check()?;
+        let orgs = sharers(d, actor, &spec, &[]).await?;
         let id = CatalogId(Uuid::now_v7());
         let mut tx = d.store.write(actor).await?;
         let org = tx.org_seen(action, org).await?;
         tx.catalog_insert(id, org.id, &spec).await?;
-        tx.commit(Record::new(action, org.id, id, &spec.name).after(&spec).with_task()).await?;
+        tx.commit(Record::new(action, org.id, id, &spec.name).after(&(&spec, orgs.as_slice())).with_task()).await?;
         if spec.from_hubs {
             d.store.fill_catalogs().await?;
         }
@@ -57,6 +79,9 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: CatalogSpec) ->
 pub async fn edit(d: &Domain, actor: &Actor, id: CatalogId, version: i64, spec: CatalogSpec) -> Result<Catalog> {
     let action = Action::CatalogEdit;
     d.attempt(actor, action, async {
+        // read once before: names are looked up while nothing is held
+        let before = d.store.catalog(actor, action, id).await?.shared_to.clone();
+        let orgs = sharers(d, actor, &spec, &before).await?;
         let mut tx = d.store.write(actor).await?;
         let catalog = tx.catalog(action, id).await?;
         let current = CatalogSpec::from(&*catalog);
@@ -67,10 +92,13 @@ pub async fn edit(d: &Domain, actor: &Actor, id: CatalogId, version: i64, spec: 
         let spec = spec.check()?;
         if version != catalog.version {
             let changed = (catalog.updated_by.as_str(), catalog.updated_at, catalog.version);
-            return Err(Error::Conflict(Box::new(conflict(Kind::Catalog, &catalog.name, changed, &current, &spec))));
+            let (theirs, yours) = ((&current, orgs.as_slice()), (&spec, orgs.as_slice()));
+            return Err(Error::Conflict(Box::new(conflict(Kind::Catalog, &catalog.name, changed, &theirs, &yours))));
         }
         tx.catalog_update(&catalog, &spec).await?;
-        tx.commit(Record::new(action, catalog.org, id, &spec.name).before(&current).after(&spec).with_task()).await?;
+        let record = Record::new(action, catalog.org, id, &spec.name);
+        let record = record.before(&(&current, orgs.as_slice())).after(&(&spec, orgs.as_slice()));
+        tx.commit(record.with_task()).await?;
         if spec.from_hubs {
             d.store.fill_catalogs().await?;
         }
@@ -82,12 +110,13 @@ pub async fn edit(d: &Domain, actor: &Actor, id: CatalogId, version: i64, spec: 
 pub async fn delete(d: &Domain, actor: &Actor, id: CatalogId) -> Result<()> {
     let action = Action::CatalogDelete;
     d.attempt(actor, action, async {
+        let orgs = d.store.tenant_names(&d.store.catalog(actor, action, id).await?.shared_to).await?;
         let mut tx = d.store.write(actor).await?;
         let catalog = tx.catalog(action, id).await?;
         can::or_not_now(can::catalog(&catalog, action))?;
         tx.catalog_delete(&catalog).await?;
-        let before = CatalogSpec::from(&*catalog);
-        tx.commit(Record::new(action, catalog.org, id, &catalog.name).before(&before).with_task()).await?;
+        let (record, before) = (Record::new(action, catalog.org, id, &catalog.name), CatalogSpec::from(&*catalog));
+        tx.commit(record.before(&(&before, orgs.as_slice())).with_task()).await?;
         Ok(())
     })
     .await

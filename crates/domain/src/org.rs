@@ -1,11 +1,12 @@
 //! Organizations. The provider makes them; the provider's own is protected.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, Kind, OrgId, Result, UserId, can, conflict,
+    Action, Actor, Error, Kind, OrgId, Problems, Result, UserId, can, conflict,
     decide::{Resource, Scope, authorize},
     list::{ListQuery, Page},
     org::{NewOrg, Org, OrgSpec},
     role::Predefined,
+    site::Sites,
 };
 use store::{Authorized, Record, Write};
 use uuid::Uuid;
@@ -24,6 +25,7 @@ pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
     d.attempt(actor, Action::OrgCreate, async {
         authorize(actor, Action::OrgCreate, Resource::Installation)?;
         let NewOrg { spec, admin } = new.check()?;
+        let spec = checked(spec, &d.store.sites().await?, None)?;
         let hash = match &admin {
             Some(a) => Some(d.hasher.hash(&a.password).await?),
             None => None,
@@ -46,26 +48,43 @@ pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
 /// `version` is the one the editor saw. Limits are the provider's to change; the rest an organization may do itself.
 pub async fn edit(d: &Domain, actor: &Actor, id: OrgId, version: i64, spec: OrgSpec) -> Result<Org> {
     d.attempt(actor, Action::OrgEdit, async {
+        let sites = d.store.sites().await?;
         let mut tx = d.store.write(actor).await?;
         let org = tx.org(Action::OrgEdit, id).await?;
         let current = OrgSpec::from(&*org);
         let limits_change = (spec.limits, spec.vdc_limit) != (current.limits, current.vdc_limit);
+        if (&spec.prefer, &spec.avoid) != (&current.prefer, &current.avoid) {
+            authorize(actor, Action::OrgChooseHubs, Resource::Of(id))?;
+        }
         if limits_change || spec.name != current.name {
             authorize(actor, Action::OrgEditLimits, Resource::Of(id))?;
         }
         if org.is_provider && spec.name != current.name {
             return Err(Error::field("name", "The provider's own organization keeps its name."));
         }
-        let spec = spec.check()?;
+        let spec = checked(spec, &sites, Some(&current))?;
         if version != org.version {
             let changed = (org.updated_by.as_str(), org.updated_at, org.version);
             return Err(Error::Conflict(Box::new(conflict(Kind::Org, &org.name, changed, &current, &spec))));
         }
         tx.org_update(&org, &spec).await?;
         tx.commit(Record::new(Action::OrgEdit, id, id, &spec.name).before(&current).after(&spec).with_task()).await?;
+        if (&spec.prefer, &spec.avoid) != (&current.prefer, &current.avoid) {
+            // what found no hub may find one now
+            d.store.wake_waiting("").await?;
+        }
         get(d, actor, id).await
     })
     .await
+}
+
+/// By its own rules and against the hubs there are; what was wished for `before` may stay.
+fn checked(spec: OrgSpec, sites: &Sites, before: Option<&OrgSpec>) -> Result<OrgSpec> {
+    let spec = spec.check()?;
+    let mut problems = Problems::default();
+    sites.check_org(&spec, before, &mut problems);
+    problems.done()?;
+    Ok(spec)
 }
 
 pub async fn set_enabled(d: &Domain, actor: &Actor, id: OrgId, enabled: bool) -> Result<Org> {

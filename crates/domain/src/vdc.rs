@@ -1,10 +1,12 @@
 //! Virtual data centers of an organization, within what it may have.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, Kind, OrgId, Result, VdcId, can, conflict,
+    Action, Actor, Error, HubId, Kind, OrgId, Problems, Result, VdcId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     name,
+    org::Org,
+    site::Sites,
     vdc::{Vdc, VdcSpec},
 };
 use store::{Authorized, Record, Write};
@@ -23,6 +25,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Of(org))?;
         let id = VdcId(Uuid::now_v7());
+        let sites = d.store.sites().await?;
         let mut tx = d.store.write(actor).await?;
         // held until the end: nobody else makes the organization's last VDC meanwhile
         let org = tx.org(action, org).await?;
@@ -32,7 +35,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
                 org.name
             )));
         }
-        let spec = spec.check(&org.limits, &org.name)?;
+        let spec = checked(actor, &org, spec, &sites, None)?;
         if let Some(limit) = org.vdc_limit
             && org.vdcs >= limit
         {
@@ -56,11 +59,12 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
 pub async fn edit(d: &Domain, actor: &Actor, id: VdcId, version: i64, spec: VdcSpec) -> Result<Vdc> {
     let action = Action::VdcEdit;
     d.attempt(actor, action, async {
+        let sites = d.store.sites().await?;
         let mut tx = d.store.write(actor).await?;
         let vdc = tx.vdc(action, id).await?;
         let org = tx.org_seen(action, vdc.org).await?;
-        let spec = spec.check(&org.limits, &org.name)?;
         let current = VdcSpec::from(&*vdc);
+        let spec = checked(actor, &org, spec, &sites, Some(&current))?;
         if version != vdc.version {
             let changed = (vdc.updated_by.as_str(), vdc.updated_at, vdc.version);
             return Err(Error::Conflict(Box::new(conflict(Kind::Vdc, &vdc.name, changed, &current, &spec))));
@@ -68,9 +72,32 @@ pub async fn edit(d: &Domain, actor: &Actor, id: VdcId, version: i64, spec: VdcS
         tx.vdc_update(&vdc, &spec).await?;
         tx.enqueue(Kind::Vdc, id, vdc.org, None).await?;
         tx.commit(Record::new(action, vdc.org, id, &spec.name).before(&current).after(&spec).with_open_task()).await?;
+        if (&spec.hubs, &spec.region, &spec.zone) != (&current.hubs, &current.region, &current.zone) {
+            // what found no hub may find one now
+            d.store.wake_waiting("").await?;
+        }
         get(d, actor, id).await
     })
     .await
+}
+
+/// By its own rules and against the hubs there are; what was wished for `before` may stay. Hubs are the provider's choice,
+/// region and zone also the organization's.
+fn checked(actor: &Actor, org: &Org, spec: VdcSpec, sites: &Sites, before: Option<&VdcSpec>) -> Result<VdcSpec> {
+    if spec.hubs.as_slice() != before.map_or(&[][..], |b| &b.hubs) {
+        authorize(actor, Action::VdcChooseHubs, Resource::Of(org.id))?;
+    }
+    let spec = spec.check(&org.limits, &org.name)?;
+    let mut problems = Problems::default();
+    sites.check_vdc(&spec, before, &mut problems);
+    problems.done()?;
+    Ok(spec)
+}
+
+/// The hubs it is on.
+pub async fn hubs(d: &Domain, actor: &Actor, id: VdcId) -> Result<Vec<HubId>> {
+    authorize(actor, Action::HubList, Resource::Installation)?;
+    d.store.hubs_of_vdc(id).await
 }
 
 /// A disabled VDC allows nothing new; what runs in it goes on.

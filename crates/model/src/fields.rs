@@ -1,6 +1,6 @@
 //! A thing as named fields in words: for the audit's before and after, and for showing both sides of a conflict.
 use crate::{
-    Conflict, ConflictField, Kind,
+    Conflict, ConflictField, HubId, Kind, OrgId,
     audit::FieldChange,
     catalog::CatalogSpec,
     hub::HubSpec,
@@ -35,6 +35,11 @@ fn lease_fields(leases: &Leases) -> [(&'static str, String); 2] {
     [("runtime_lease", words(leases.runtime_s)), ("storage_lease", words(leases.storage_s))]
 }
 
+fn hub_words(hubs: &[HubId], none: &str) -> String {
+    let hubs: Vec<&str> = hubs.iter().map(|h| h.0.as_str()).collect();
+    if hubs.is_empty() { none.to_owned() } else { hubs.join(", ") }
+}
+
 impl Fields for OrgSpec {
     fn fields(&self) -> Vec<(&'static str, String)> {
         let mut out = vec![
@@ -45,6 +50,7 @@ impl Fields for OrgSpec {
         ];
         out.extend(limit_fields(&self.limits));
         out.extend(lease_fields(&self.leases));
+        out.extend([("prefer", hub_words(&self.prefer, "none")), ("avoid", hub_words(&self.avoid, "none"))]);
         out
     }
 }
@@ -57,8 +63,7 @@ impl Fields for VdcSpec {
             ("allocation_model", self.allocation_model.label().to_owned()),
         ];
         out.extend(limit_fields(&self.limits));
-        let hubs: Vec<&str> = self.hubs.iter().map(|h| h.0.as_str()).collect();
-        out.push(("hubs", if hubs.is_empty() { "all".into() } else { hubs.join(", ") }));
+        out.push(("hubs", hub_words(&self.hubs, "all")));
         out.extend([("region", self.region.clone()), ("zone", self.zone.clone())]);
         out
     }
@@ -81,14 +86,19 @@ impl Fields for HubSpec {
     }
 }
 
-impl Fields for CatalogSpec {
+/// A catalog with the names of the organizations it is shared to, which mean more to a reader than their ids.
+impl Fields for (&CatalogSpec, &[(OrgId, String)]) {
     fn fields(&self) -> Vec<(&'static str, String)> {
-        let shared = match (self.shared_to_all, self.shared_to.len()) {
+        let (catalog, orgs) = self;
+        let name = |id: &OrgId| orgs.iter().find(|(org, _)| org == id).map_or_else(|| id.to_string(), |o| o.1.clone());
+        let mut names: Vec<String> = catalog.shared_to.iter().map(name).collect();
+        names.sort();
+        let shared = match (catalog.shared_to_all, names.is_empty()) {
             (true, _) => "all organizations".to_owned(),
-            (false, 0) => "nobody".to_owned(),
-            (false, n) => format!("{n} organizations"),
+            (false, true) => "nobody".to_owned(),
+            (false, false) => names.join(", "),
         };
-        vec![("name", self.name.clone()), ("description", self.description.clone()), ("shared", shared)]
+        vec![("name", catalog.name.clone()), ("description", catalog.description.clone()), ("shared_to", shared)]
     }
 }
 

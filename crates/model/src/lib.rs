@@ -20,6 +20,7 @@ pub mod quota;
 pub mod right;
 pub mod role;
 pub mod session;
+pub mod site;
 pub mod task;
 pub mod template;
 pub mod user;

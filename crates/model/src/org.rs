@@ -1,6 +1,6 @@
 //! Organizations: the tenants, and the provider's own.
 use crate::{
-    Error, OrgId, Problems, Result, name,
+    Error, HubId, OrgId, Problems, Result, name,
     quota::{Amount, Limits},
     role::Predefined,
     user::NewUser,
@@ -23,6 +23,9 @@ pub struct Org {
     pub limits: Limits,
     pub used: Amount,
     pub leases: Leases,
+    /// The hubs its machines go to rather than to others, and those they never go to.
+    pub prefer: Vec<HubId>,
+    pub avoid: Vec<HubId>,
     pub vdcs: i64,
     pub users: i64,
     pub version: i64,
@@ -61,6 +64,10 @@ pub struct OrgSpec {
     pub vdc_limit: Option<i64>,
     pub limits: Limits,
     pub leases: Leases,
+    #[serde(default)]
+    pub prefer: Vec<HubId>,
+    #[serde(default)]
+    pub avoid: Vec<HubId>,
 }
 
 impl OrgSpec {
@@ -77,6 +84,9 @@ impl OrgSpec {
         }
         self.limits.check(&mut problems);
         self.leases.check(&mut problems);
+        if let Some(both) = self.avoid.iter().find(|h| self.prefer.contains(h)) {
+            problems.add("avoid", format!("{both} is preferred too. It can be one or the other."));
+        }
         problems.done()?;
         Ok(OrgSpec { name, display_name, description, ..self })
     }
@@ -91,6 +101,8 @@ impl From<&Org> for OrgSpec {
             vdc_limit: o.vdc_limit,
             limits: o.limits,
             leases: o.leases,
+            prefer: o.prefer.clone(),
+            avoid: o.avoid.clone(),
         }
     }
 }

@@ -76,16 +76,34 @@ pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
             .iter()
             .find(|h| h.is_default)
             .map(|h| (*h, because("It is the default hub.")))
-            .or_else(|| best(wish, all).map(|h| (h, because("It has the most room.")))),
+            .or_else(|| best(wish, all).map(|h| (h, because(why_best(wish, h, all))))),
     };
     match chosen {
         Some((hub, because)) => {
             for other in fits.iter().filter(|h| h.id != hub.id) {
-                refused.push(Refused { hub: other.id.clone(), why: "It fits too, and has less room.".into() });
+                refused.push(Refused { hub: other.id.clone(), why: why_second(wish, hub, other).into() });
             }
             Placement { hub: Some(hub.id.clone()), because, refused }
         }
         None => Placement { hub: None, because: no_hub(wish), refused },
+    }
+}
+
+fn why_best(wish: &Wish, hub: &Candidate, all: &[&Candidate]) -> &'static str {
+    let preferred = |h: &Candidate| wish.prefer.contains(&h.id);
+    match (preferred(hub), all.iter().all(|h| preferred(h))) {
+        (true, false) => "The organization prefers it.",
+        _ => "It has the most room.",
+    }
+}
+
+/// Why it is not the one, though nothing is against it.
+fn why_second(wish: &Wish, chosen: &Candidate, other: &Candidate) -> &'static str {
+    let preferred = |h: &Candidate| wish.prefer.contains(&h.id);
+    match () {
+        () if chosen.is_default => "It fits too, and the default hub goes first.",
+        () if preferred(chosen) && !preferred(other) => "It fits too, and the organization prefers another.",
+        () => "It fits too, and has less room.",
     }
 }
 
@@ -255,7 +273,9 @@ mod tests {
         let (mut a, b) = (hub("a", VMS), hub("b", VMS));
         a.cpus_used = 50;
         let prefer = Wish { prefer: vec!["a".into()], ..wish() };
-        assert_eq!(place(&prefer, &[a.clone(), b.clone()]).hub, Some("a".into()));
+        let placed = place(&prefer, &[a.clone(), b.clone()]);
+        assert_eq!((placed.hub, placed.because.as_str()), (Some("a".into()), "The organization prefers it."));
+        assert_eq!(placed.refused[0].why, "It fits too, and the organization prefers another.");
         assert_eq!(place(&wish(), &[a.clone(), b.clone()]).hub, Some("b".into()));
         let default = Candidate { is_default: true, ..a };
         assert_eq!(place(&wish(), &[default, b]).because, "It is the default hub.");

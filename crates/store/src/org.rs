@@ -6,7 +6,7 @@ use crate::{
     quota::FULLNESS,
 };
 use model::{
-    Action, Actor, Kind, OrgId, Result,
+    Action, Actor, HubId, Kind, OrgId, Result,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     org::{Leases, Org, OrgSpec},
@@ -18,7 +18,9 @@ use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
     columns: "t.*, (select count(*) from vdcs v where v.org_id = t.id and v.deleted_at is null) as vdcs, \
-              (select count(*) from users u where u.org_id = t.id and u.deleted_at is null) as users",
+              (select count(*) from users u where u.org_id = t.id and u.deleted_at is null) as users, \
+              array(select w.hub_id from org_hubs w where w.org_id = t.id and w.wish = 'prefer' order by 1) as prefer, \
+              array(select w.hub_id from org_hubs w where w.org_id = t.id and w.wish = 'avoid' order by 1) as avoid",
     from: "organizations t",
     count_from: "organizations t",
     living: "t.deleted_at is null",
@@ -50,6 +52,8 @@ struct Row {
     storage_lease_s: Option<i64>,
     vdcs: i64,
     users: i64,
+    prefer: Vec<String>,
+    avoid: Vec<String>,
     version: i64,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
@@ -73,6 +77,8 @@ fn read(r: Row) -> Result<Org> {
         },
         used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
         leases: Leases { runtime_s: r.runtime_lease_s, storage_s: r.storage_lease_s },
+        prefer: r.prefer.into_iter().map(HubId).collect(),
+        avoid: r.avoid.into_iter().map(HubId).collect(),
         vdcs: r.vdcs,
         users: r.users,
         version: r.version,
@@ -149,6 +155,19 @@ impl Store {
         let rows = sqlx::query!(
             "select id, name from organizations where deleted_at is null and not is_provider order by name, id limit $1",
             limit
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (OrgId(r.id), r.name)).collect())
+    }
+
+    /// The names of those among `ids` that are living tenants.
+    pub async fn tenant_names(&self, ids: &[OrgId]) -> Result<Vec<(OrgId, String)>> {
+        let ids: Vec<Uuid> = ids.iter().map(|o| o.0).collect();
+        let rows = sqlx::query!(
+            "select id, name from organizations where id = any($1) and deleted_at is null and not is_provider order by name, id",
+            &ids
         )
         .fetch_all(&self.pool)
         .await
@@ -236,6 +255,22 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        self.org_set_hubs(id, s).await
+    }
+
+    async fn org_set_hubs(&mut self, id: OrgId, s: &OrgSpec) -> Result<()> {
+        let words = |hubs: &[HubId]| hubs.iter().map(|h| h.0.clone()).collect::<Vec<_>>();
+        sqlx::query!("delete from org_hubs where org_id = $1", id.0).execute(&mut *self.tx).await.map_err(mapped)?;
+        sqlx::query!(
+            "insert into org_hubs (org_id, hub_id, wish)
+             select $1, id, case when id = any($2) then 'prefer' else 'avoid' end from hubs where id = any($2) or id = any($3)",
+            id.0,
+            &words(&s.prefer),
+            &words(&s.avoid)
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
         Ok(())
     }
 
@@ -261,7 +296,7 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        self.org_set_hubs(org.id, s).await
     }
 
     pub async fn org_set_enabled(&mut self, org: &Authorized<Org>, enabled: bool) -> Result<()> {

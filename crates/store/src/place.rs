@@ -1,6 +1,10 @@
-//! Places: a VDC on a hub, with its namespace there.
+//! Places: a VDC on a hub, with its namespace there; and where hubs are.
 use crate::{Store, constraint::mapped, work::Claim};
-use model::{HubId, OrgId, Result, VdcId, quota::Limits};
+use model::{
+    HubId, OrgId, Result, VdcId, can,
+    quota::Limits,
+    site::{Site, Sites},
+};
 use uuid::Uuid;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +33,30 @@ pub struct VdcWork {
 }
 
 impl Store {
+    pub async fn sites(&self) -> Result<Sites> {
+        let rows = sqlx::query!(
+            r#"select id, region, zone, $1 = any(capabilities) as "runs_vms!" from hubs order by id"#,
+            can::VMS.key()
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let site = |(hub, region, zone, runs_vms)| Site { hub: HubId(hub), region, zone, runs_vms };
+        Ok(Sites(rows.into_iter().map(|r| site((r.id, r.region, r.zone, r.runs_vms))).collect()))
+    }
+
+    /// The hubs that a VDC is on, or is on its way to.
+    pub async fn hubs_of_vdc(&self, id: VdcId) -> Result<Vec<HubId>> {
+        let hubs = sqlx::query_scalar!(
+            "select hub_id from places where vdc_id = $1 and gone_at is null order by hub_id",
+            id.0
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(hubs.into_iter().map(HubId).collect())
+    }
+
     pub async fn vdc_work(&self, id: Uuid) -> Result<Option<VdcWork>> {
         let found = sqlx::query!(
             r#"select v.org_id, o.name as org_name, v.name, v.namespace_name, v.enabled, v.vm_limit, v.cpu_limit, v.memory_limit_mb,

@@ -48,6 +48,7 @@ fn orgs() -> Vec<OrgSpec> {
             vdc_limit: Some(4),
             limits: limits(80, 64, 256, 4000),
             leases: Leases { runtime_s: None, storage_s: days(90) },
+            ..OrgSpec::default()
         },
         OrgSpec {
             name: "globex".into(),
@@ -56,6 +57,7 @@ fn orgs() -> Vec<OrgSpec> {
             vdc_limit: Some(2),
             limits: limits(40, 32, 128, 2000),
             leases: Leases { runtime_s: days(30), storage_s: days(30) },
+            ..OrgSpec::default()
         },
     ]
 }

@@ -1,97 +1,20 @@
 //! vApps and VMs from the request to the hub and back: a simulated hub, the queue and the watchers, all in this process.
-use crate::harness::{Hubs, TestApp, TestOrg};
-use domain::{catalog, vapp, vm};
+use crate::stage::{Stage, VMS};
+use domain::{vapp, vm};
 use model::{
-    Action, Actor, Error, VappId, VmId,
-    catalog::CatalogSpec,
-    list::{ListQuery, TEMPLATES},
+    Action, Error,
+    list::ListQuery,
     task::TaskStatus,
-    template::Template,
     vdc::VdcSpec,
-    vm::{Seen, Vm, VmSpec, VmState},
+    vm::{Seen, VmSpec, VmState},
 };
 use serde_json::Value;
 use std::time::Duration;
-
-const VMS: (&str, &str) = ("kubevirt.io", "virtualmachines");
 
 /// As kubectl would: what is asked for changes, and the object counts it.
 fn halted(object: &mut Value) {
     object["spec"]["runStrategy"] = "Halted".into();
     object["metadata"]["generation"] = (object["metadata"]["generation"].as_i64().unwrap() + 1).into();
-}
-
-struct Stage {
-    app: TestApp,
-    hubs: Hubs,
-    acme: TestOrg,
-    admin: Actor,
-}
-
-impl Stage {
-    /// One hub, its templates in a catalog for everybody, and an organization with a VDC.
-    async fn set() -> Stage {
-        let app = TestApp::start().await;
-        let hubs = Hubs::start(&app, &["one"]).await;
-        let acme = app.org("acme").vdc("prod").make().await;
-        let admin = app.actor(acme.admin()).await;
-        let operator = app.operator().await;
-        let spec = CatalogSpec { name: "linux".into(), shared_to_all: true, from_hubs: true, ..CatalogSpec::default() };
-        catalog::create(&app.domain, &operator, operator.org, spec).await.unwrap();
-        let stage = Stage { app, hubs, acme, admin };
-        stage.until("templates", async || stage.template("web-and-db").await.is_some()).await;
-        stage
-    }
-
-    async fn until(&self, what: &str, mut reached: impl AsyncFnMut() -> bool) {
-        for _ in 0..600 {
-            if reached().await {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        let depth = self.app.domain.store.work_items(20).await.unwrap();
-        panic!("{what} did not come: {depth:#?}");
-    }
-
-    async fn template(&self, name: &str) -> Option<Template> {
-        let query = ListQuery { search: name.into(), ..ListQuery::first(&TEMPLATES) };
-        let page = catalog::templates(&self.app.domain, &self.admin, None, &query).await.unwrap();
-        page.items.into_iter().find(|t| t.name == name)
-    }
-
-    async fn deploy(&self, template: &str, name: &str) -> VappId {
-        let template = self.template(template).await.unwrap();
-        let ask = vapp::Deploy { name: name.into(), power_on: true, ..vapp::Deploy::default() };
-        vapp::deploy(&self.app.domain, &self.admin, self.acme.vdc("prod"), template.id, ask).await.unwrap().vapp
-    }
-
-    async fn vms(&self, id: VappId) -> Vec<Vm> {
-        vapp::with_vms(&self.app.domain, &self.admin, id).await.unwrap().1
-    }
-
-    async fn vm(&self, id: VmId) -> Vm {
-        vm::get(&self.app.domain, &self.admin, id).await.unwrap()
-    }
-
-    async fn running(&self, id: VappId) -> Vec<Vm> {
-        self.until("running VMs", async || self.vms(id).await.iter().all(|v| v.state() == VmState::Running)).await;
-        self.vms(id).await
-    }
-
-    fn object(&self, vm: &Vm) -> Option<Value> {
-        self.hubs.hub("one").object(VMS.0, VMS.1, &vm.namespace, &vm.hub_name).map(|o| (*o).clone())
-    }
-
-    async fn task_of(&self, object: uuid::Uuid, action: Action) -> (TaskStatus, String) {
-        let sql = format!(
-            "select status || '|' || message from tasks where object_id = '{object}' and operation = '{}' order by started_at desc limit 1",
-            action.key()
-        );
-        let row = self.app.db.text(&sql).await;
-        let (status, message) = row.split_once('|').unwrap();
-        (TaskStatus::parse(status).unwrap(), message.to_owned())
-    }
 }
 
 #[tokio::test]

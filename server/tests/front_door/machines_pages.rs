@@ -320,3 +320,44 @@ async fn the_providers_list_of_catalogs_is_filtered_by_organization() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_catalog_is_shared_with_single_organizations_and_others_do_not_know_of_it() {
+    let stage = Stage::set().await;
+    let (app, system) = (&stage.app, stage.app.operator().await.org);
+    let globex = app.org("globex").make().await;
+    let provider = app.provider().await;
+    let new = format!("/provider/catalogs/new?org={system}");
+    let nowhere = uuid::Uuid::now_v7().to_string();
+    let back = provider.fill(&new, &[("name", "special"), ("shared_to", &nowhere)]).await.must(422);
+    assert!(back.error_of("shared_to").unwrap().contains("not there any more"), "{:?}", back.error_of("shared_to"));
+    let acme = stage.acme.id.to_string();
+    let made = provider.fill_page(&back, "/provider/catalogs/new", &[("shared_to", &acme)]).await;
+    let id = made.location().rsplit('/').next().unwrap().to_owned();
+    let shown = provider.follow(made).await.says("Catalog special is made.");
+    assert_eq!(shown.link("acme"), Some(format!("/provider/organizations/{acme}")), "it says with whom");
+    let template = stage.template(id.parse().unwrap(), "fedora", WEB, ("", "")).await;
+
+    let (ours, theirs) = (app.sign_in("acme", "builder").await, app.sign_in("globex", "globex-admin").await);
+    ours.get("/tenant/acme/catalogs").await.must(200).says("special").says("with this organization");
+    ours.get(&format!("/tenant/acme/catalogs/{id}")).await.must(200).says("fedora").says_not("globex");
+    ours.get(&format!("/tenant/acme/templates/{template}/deploy")).await.must(200);
+    theirs.get("/tenant/globex/catalogs").await.must(200).says_not("special");
+    for path in [format!("catalogs/{id}"), format!("templates/{template}"), format!("templates/{template}/deploy")] {
+        theirs.get(&format!("/tenant/globex/{path}")).await.must(404);
+    }
+    let vdc = app.vdc(globex.id, "lab").await.to_string();
+    let form = [("name", "x"), ("vdc", vdc.as_str())];
+    theirs.post(&format!("/tenant/globex/templates/{template}/deploy"), &form).await.must(404);
+
+    let edit = format!("/provider/catalogs/{id}/edit");
+    let form = provider.get(&edit).await.must(200);
+    assert_eq!(form.field("shared_to"), Some(acme), "ticked as stored");
+    let globex = globex.id.to_string();
+    provider.fill_page(&form, &edit, &[("shared_to", &globex)]).await.must(303);
+    theirs.get(&format!("/tenant/globex/catalogs/{id}")).await.must(200).says("fedora");
+    ours.get(&format!("/tenant/acme/catalogs/{id}")).await.must(404);
+    let change =
+        "select (before->>'shared_to') || ' ' || (after->>'shared_to') from audit where action = 'catalog.edit'";
+    assert_eq!(app.db.text(change).await, "acme globex");
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
 
 mod harness;
+mod stage;
 mod support;
 
 mod cli;
@@ -43,4 +44,5 @@ mod sign_in;
 mod text;
 mod users;
 mod vdcs;
+mod wishes;
 mod work;

@@ -109,8 +109,10 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
     r.done(&admin, &format!("{vdc}/enable"), &[], &[Action::VdcEnable]).await;
     r.done(&admin, &format!("{vdc}/delete"), &[("name", "production")], &[Action::VdcDelete]).await;
 
-    // what is done at the command line is tried there; limits are part of an edit
-    let elsewhere = [Action::OrgEditLimits, Action::IdpSet, Action::IdpRemove, Action::KeysRotate];
+    // what is done at the command line is tried there; limits and hubs are part of an edit
+    let of_edits = [Action::OrgEditLimits, Action::OrgChooseHubs, Action::VdcChooseHubs];
+    let commands = [Action::IdpSet, Action::IdpRemove, Action::KeysRotate];
+    let elsewhere = [of_edits, commands].concat();
     // what needs a hub is tried with one: machines.rs
     let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Vapp, Kind::Vm, Kind::Task];
     let here = |a: &&Action| a.changes() && !elsewhere.contains(a) && !with_hubs.contains(&a.kind());
