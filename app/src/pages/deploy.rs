@@ -162,26 +162,24 @@ fn parameter_section(visit: &Visit, t: &Template) -> AnyView {
     if t.parameters.is_empty() {
         return ().into_any();
     }
-    let (fill, missing) = (visit.fill(), visit.fill().error("parameters").is_some());
+    let fill = visit.fill();
+    // the summary's link leads to the first that is wrong
+    let first = t.parameters.iter().position(|p| p.wrong(&fill.value(&field_of(p), &p.value)).is_some()).unwrap_or(0);
     let fields = t.parameters.iter().enumerate().map(|(i, p)| {
-        let (name, label) = (field_of(p), if p.label.is_empty() { p.name.clone() } else { p.label.clone() });
+        let (name, label) = (field_of(p), p.label().to_owned());
         let value = fill.value(&name, &p.value);
-        let needed = needed(p);
-        let error = (missing && needed && value.trim().is_empty()).then(|| format!("{label} is needed."));
+        let needed = p.needed();
+        let error = p.wrong(&value).filter(|_| fill.returned());
         let hint = match (p.generated, p.description.as_str()) {
             (true, "") => "Made up if nothing is given.".to_owned(),
             (true, text) => format!("{text} Made up if nothing is given."),
             (false, text) => text.to_owned(),
         };
-        let id = if i == 0 { "parameters".to_owned() } else { name.clone() };
+        let id = if i == first { "parameters".to_owned() } else { name.clone() };
         view! { <TextField id name label value error hint optional=!needed autocomplete="off" width=Width::Half /> }
     });
     let fields = fields.collect_view();
     view! { <FormSection title="Parameters" lede="What the template asks for.">{fields}</FormSection> }.into_any()
-}
-
-fn needed(p: &Parameter) -> bool {
-    p.required && p.value.is_empty() && !p.generated
 }
 
 /// The name of a parameter's field.

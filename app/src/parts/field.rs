@@ -1,7 +1,11 @@
 //! Fields of a form to type into: label above, hint below, error below that. All take `name`, `label`, `value` and `error`; the id is the
 //! name unless given. A field is required unless it is marked `optional`.
+mod choice;
+
 use super::Icon;
 use leptos::prelude::*;
+
+pub use choice::*;
 
 /// How many of the six columns of `.fields` a field takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +18,7 @@ pub enum Width {
 }
 
 impl Width {
-    pub(super) fn class(self) -> &'static str {
+    fn class(self) -> &'static str {
         match self {
             Width::Full => "field",
             Width::TwoThirds => "field w4",
@@ -26,10 +30,10 @@ impl Width {
 
 /// What every field shares, and the ids by which a screen reader connects it.
 #[derive(Clone, Default)]
-pub(super) struct About {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) label: String,
+struct About {
+    id: String,
+    name: String,
+    label: String,
     hint: String,
     error: Option<String>,
     optional: bool,
@@ -37,7 +41,7 @@ pub(super) struct About {
 }
 
 impl About {
-    pub(super) fn new(
+    fn new(
         id: String,
         name: String,
         label: String,
@@ -50,7 +54,7 @@ impl About {
         About { id, name, label, hint, error, optional, width }
     }
 
-    pub(super) fn described_by(&self) -> Option<String> {
+    fn described_by(&self) -> Option<String> {
         let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.id));
         let error = self.error.is_some().then(|| format!("{}-error", self.id));
         match (error, hint) {
@@ -59,17 +63,17 @@ impl About {
         }
     }
 
-    pub(super) fn invalid(&self) -> Option<&'static str> {
+    fn invalid(&self) -> Option<&'static str> {
         self.error.is_some().then_some("true")
     }
 
-    pub(super) fn required(&self) -> Option<&'static str> {
+    fn required(&self) -> Option<&'static str> {
         (!self.optional).then_some("true")
     }
 }
 
 #[component]
-pub(super) fn Frame(about: About, children: Children) -> impl IntoView {
+fn Frame(about: About, children: Children) -> impl IntoView {
     view! {
         <div class=about.width.class()>
             <label class="label" for=about.id.clone()>
@@ -84,7 +88,7 @@ pub(super) fn Frame(about: About, children: Children) -> impl IntoView {
 
 /// Error and hint.
 #[component]
-pub(super) fn Below(about: About) -> impl IntoView {
+fn Below(about: About) -> impl IntoView {
     let About { id, hint, error, .. } = about;
     let hint_id = format!("{id}-hint");
     view! {

@@ -3,7 +3,6 @@
 mod answer;
 mod badge;
 mod button;
-mod choice;
 mod confirm;
 mod copy;
 mod diff;
@@ -26,7 +25,6 @@ mod tray;
 mod words;
 
 pub use self::{
-    answer::*, badge::*, button::*, choice::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*,
-    menu::*, meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*, tray::*,
-    words::*,
+    answer::*, badge::*, button::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*, menu::*,
+    meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*, tray::*, words::*,
 };

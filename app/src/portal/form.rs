@@ -40,7 +40,10 @@ impl Values {
 
     /// Without secrets: what may be shown again or kept over a sign-in.
     pub fn shown(&self) -> impl Iterator<Item = (&str, &str)> {
-        let secret = |k: &str| k.contains("password") || k.contains("kubeconfig");
+        let secret = |k: &str| {
+            let k = k.to_ascii_lowercase();
+            ["password", "kubeconfig", "secret", "token"].iter().any(|word| k.contains(word))
+        };
         self.0.iter().filter(move |(k, _)| !secret(k)).map(|(k, v)| (k.as_str(), v.as_str()))
     }
 

@@ -220,9 +220,8 @@ fn check_parameters(template: &Template, ask: &Deploy, problems: &mut Problems) 
         return;
     }
     for p in &template.parameters {
-        let given = ask.parameters.get(&p.name).is_some_and(|v| !v.is_empty());
-        if p.required && !given && p.value.is_empty() && !p.generated {
-            problems.add("parameters", format!("{} is needed.", if p.label.is_empty() { &p.name } else { &p.label }));
+        if let Some(wrong) = p.wrong(ask.parameters.get(&p.name).map_or("", String::as_str)) {
+            problems.add("parameters", wrong);
         }
     }
     if let Some(odd) = ask.parameters.keys().find(|k| !template.parameters.iter().any(|p| p.name == **k)) {

@@ -20,6 +20,7 @@ const fn of_cluster(group: &'static str, version: &'static str, plural: &'static
 
 pub const NAMESPACES: Resource = of_cluster("", "v1", "namespaces", "Namespace");
 pub const NODES: Resource = of_cluster("", "v1", "nodes", "Node");
+pub const SERVICES: Resource = namespaced("", "v1", "services", "Service");
 pub const SECRETS: Resource = namespaced("", "v1", "secrets", "Secret");
 pub const EVENTS: Resource = namespaced("", "v1", "events", "Event");
 pub const RESOURCE_QUOTAS: Resource = namespaced("", "v1", "resourcequotas", "ResourceQuota");

@@ -32,6 +32,43 @@ pub struct Parameter {
     pub required: bool,
     /// Made up by the template if nothing is given.
     pub generated: bool,
+    /// Put in as it is, not as a text: a number, true or false.
+    pub bare: bool,
+}
+
+impl Parameter {
+    const LONGEST: usize = 4096;
+
+    pub fn label(&self) -> &str {
+        if self.label.is_empty() { &self.name } else { &self.label }
+    }
+
+    /// Must somebody give a value?
+    pub fn needed(&self) -> bool {
+        self.required && self.value.is_empty() && !self.generated
+    }
+
+    /// What is wrong with a value for it; None: nothing.
+    pub fn wrong(&self, value: &str) -> Option<String> {
+        let label = self.label();
+        let number = |text: &str| text.trim().parse::<f64>().is_ok();
+        match () {
+            () if value.trim().is_empty() => self.needed().then(|| format!("{label} is needed.")),
+            () if value.chars().count() > Self::LONGEST => {
+                Some(format!("{label} is longer than {} characters.", Self::LONGEST))
+            }
+            () if value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) => {
+                Some(format!("{label} has characters that can't be read."))
+            }
+            () if self.bare && number(&self.value) && !number(value) => {
+                Some(format!("{label} takes a number, such as {}.", self.value))
+            }
+            () if self.bare && value.trim_start().starts_with(['{', '[']) => {
+                Some(format!("{label} takes one value, not a structure."))
+            }
+            () => None,
+        }
+    }
 }
 
 /// What a hub has, as read from it.
@@ -89,5 +126,25 @@ impl Template {
 
     pub fn storage_mb(&self) -> i64 {
         self.vms.iter().flat_map(|v| &v.disks).map(|d| d.size_mb).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_does_not_fit_is_told_by_the_parameters_own_label() {
+        let host = Parameter { name: "HOST".into(), label: "Host".into(), required: true, ..Parameter::default() };
+        assert_eq!(host.wrong("").as_deref(), Some("Host is needed."));
+        assert_eq!(host.wrong("shop.example"), None);
+        assert_eq!(host.wrong(&"x".repeat(5000)).as_deref(), Some("Host is longer than 4096 characters."));
+        assert!(host.wrong("a\u{0}b").is_some());
+        assert_eq!(Parameter { generated: true, ..host }.wrong(""), None);
+        let port = Parameter { name: "PORT".into(), value: "80".into(), bare: true, ..Parameter::default() };
+        assert_eq!((port.wrong(""), port.wrong("8080")), (None, None));
+        assert_eq!(port.wrong("http").as_deref(), Some("PORT takes a number, such as 80."));
+        let any = Parameter { value: String::new(), ..port };
+        assert_eq!(any.wrong("{}").as_deref(), Some("PORT takes one value, not a structure."));
     }
 }

@@ -160,6 +160,8 @@ pub struct VappWork {
     pub deleted: bool,
     pub gone: bool,
     pub vms_left: i64,
+    /// Machines that nothing was made of yet.
+    pub vms_unmade: i64,
     pub cpus: i64,
     pub memory_mb: i64,
 }
@@ -179,6 +181,7 @@ impl Store {
                       a.instance_of, a.parameters, a.instance_uid, t.source as "source?", a.deleted_at is not null as "deleted!",
                       a.gone_at is not null as "gone!",
                       (select count(*) from vms v where v.vapp_id = a.id and v.gone_at is null) as "left!",
+                      (select count(*) from vms v where v.vapp_id = a.id and v.deleted_at is null and v.uid is null) as "unmade!",
                       coalesce(s.cpus, 0)::bigint as "cpus!", coalesce(s.memory_mb, 0)::bigint as "memory!"
                from vapps a join organizations o on o.id = a.org_id join vdcs d on d.id = a.vdc_id left join templates t on t.id = a.template_id
                left join lateral (select sum(cpus) as cpus, sum(memory_mb) as memory_mb from vms v where v.vapp_id = a.id and v.deleted_at is null) s on true
@@ -204,6 +207,7 @@ impl Store {
             deleted: r.deleted,
             gone: r.gone,
             vms_left: r.left,
+            vms_unmade: r.unmade,
             cpus: r.cpus,
             memory_mb: r.memory,
         }))
@@ -290,6 +294,15 @@ impl Store {
         .await
         .map_err(mapped)?;
         Ok(done.rows_affected() == 1)
+    }
+
+    /// Was it deleted, and proven to be gone?
+    pub async fn vapp_tombstone(&self, id: VappId) -> Result<bool> {
+        let gone = sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from vapps where id = $1"#, id.0)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(gone.unwrap_or(false))
     }
 
     /// Nothing of it is left.

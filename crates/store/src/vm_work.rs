@@ -19,6 +19,8 @@ pub struct VmWork {
     pub vapp_name: String,
     pub vapp_attempted: bool,
     pub instance_of: Option<String>,
+    /// Its vApp's TemplateInstance was made.
+    pub instance_made: bool,
     pub owner: Option<UserId>,
     pub owner_name: String,
     pub name: String,
@@ -56,6 +58,7 @@ impl Store {
                       v.preference, v.disks, v.nics, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
+                      a.instance_uid is not null as "instance_made!",
                       a.instance_of as "instance_of?", coalesce(u.name, '') as "owner_name!"
                from vms v join organizations o on o.id = v.org_id join vdcs d on d.id = v.vdc_id join vapps a on a.id = v.vapp_id
                left join users u on u.id = v.owner_id where v.id = $1"#,
@@ -76,6 +79,7 @@ impl Store {
             vapp_name: r.vapp_name,
             vapp_attempted: r.vapp_attempted,
             instance_of: r.instance_of,
+            instance_made: r.instance_made,
             owner: r.owner_id.map(UserId),
             owner_name: r.owner_name,
             name: r.name,

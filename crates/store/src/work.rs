@@ -240,6 +240,20 @@ impl Store {
         Ok(())
     }
 
+    /// What made its machines is done, or failed: the vApp and its machines can go on.
+    pub async fn wake_instance(&self, vapp: model::VappId) -> Result<()> {
+        sqlx::query!(
+            "update work set not_before = now() where failing in ('wait', 'retry')
+             and (kind = 'vapp' and id = $1 or kind = 'vm' and id in (select id from vms where vapp_id = $1))",
+            vapp.0
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
     pub async fn work_depth(&self) -> Result<WorkDepth> {
         let r = sqlx::query!(
             r#"select count(*) filter (where lease_until > now()) as "running!",

@@ -1,5 +1,5 @@
 //! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has.
-use crate::{Shared, follow, templates};
+use crate::{Shared, follow, instances, templates};
 use hub::{
     Client, Key,
     apply::Owner,
@@ -90,8 +90,9 @@ async fn begin(shared: &Arc<Shared>, hub: &HubId, revision: Revision, tasks: &mu
     let (epoch, watched) = watch::channel(None);
     let follow = tasks.spawn(follow::run(shared.clone(), hub.clone(), client.clone(), watched.clone()));
     let check = tasks.spawn(check_now_and_then(shared.clone(), hub.clone(), client.clone(), watched.clone()));
+    let instances = tasks.spawn(instances::run(shared.clone(), hub.clone(), client.clone()));
     let templates = tasks.spawn(templates::run(shared.clone(), hub.clone(), client, watched));
-    Ok(Kept { revision, epoch, tasks: vec![follow, check, templates] })
+    Ok(Kept { revision, epoch, tasks: vec![follow, check, instances, templates] })
 }
 
 /// Looks at a hub now and then, and soon again while it does not answer.

@@ -2,6 +2,7 @@
 //! down what hubs report. Any number of replicas may run it.
 mod follow;
 mod hubs;
+mod instances;
 mod keeper;
 mod queue;
 mod reconcile;

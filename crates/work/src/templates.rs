@@ -36,6 +36,8 @@ struct Known {
 struct Found {
     template: ObservedTemplate,
     by_instance: bool,
+    /// Parameters that are put in as they are: `${{NAME}}`.
+    bare: Vec<String>,
     /// What each machine's disks are filled from, by volume.
     images: Vec<BTreeMap<String, String>>,
 }
@@ -193,6 +195,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
         value: p.value.clone().unwrap_or_default(),
         required: p.required,
         generated: p.generated,
+        bare: found.bare.contains(&p.name),
     });
     TemplateSpec {
         name: t.meta.key.name.clone(),
@@ -235,7 +238,11 @@ fn found(object: &Value) -> Option<Found> {
     let by_instance = object["metadata"]["annotations"][INSTANTIATE] == "template-instance";
     let vms = object["objects"].as_array().into_iter().flatten().filter(|o| o["kind"] == "VirtualMachine");
     let images = vms.map(|vm| images(object, vm)).collect();
-    Some(Found { template: read::template(object)?, by_instance, images })
+    let template = read::template(object)?;
+    let text = object["objects"].to_string();
+    let names = template.parameters.iter().map(|p| p.name.clone());
+    let bare = names.filter(|name| text.contains(&format!("${{{{{name}}}}}"))).collect();
+    Some(Found { template, by_instance, bare, images })
 }
 
 /// By the names of its volumes: the image each is filled from, with the template's own defaults put in.

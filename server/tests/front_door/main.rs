@@ -41,6 +41,7 @@ mod same_origin;
 mod secrets;
 mod settings;
 mod sign_in;
+mod template_instances;
 mod text;
 mod users;
 mod vdcs;

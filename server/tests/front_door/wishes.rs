@@ -77,7 +77,7 @@ async fn machines_of_a_vdc_go_to_the_hubs_and_the_region_it_names() {
     assert_eq!(form.choices("region"), ["", "eu", "us"]);
     let saved =
         provider.fill_page(&form, &format!("{page}/edit"), &[("hubs", "two"), ("hubs", "zed"), ("region", "eu")]).await;
-    provider.follow(saved).await.says("May use two , zed").says("Region eu");
+    provider.follow(saved).await.says("May use two, zed").says("Region eu");
     let id = stage.deploy("ubuntu-24.04", "mail").await;
     let (hub, refused) = stage.placed(id).await;
     assert_eq!(hub, "zed".into());

@@ -96,9 +96,9 @@ pub fn vm_name(name: &str, id: Uuid) -> String {
     with_id(name, "vm", id)
 }
 
-/// The name of something that belongs to a whole vApp.
-pub fn vapp_name(name: &str, id: Uuid) -> String {
-    with_id(name, "vapp", id)
+/// The name of something that belongs to a whole vApp. It follows from the id alone: the vApp may be renamed.
+pub fn vapp_name(id: Uuid) -> String {
+    with_id("", "vapp", id)
 }
 
 fn with_id(name: &str, otherwise: &str, id: Uuid) -> String {

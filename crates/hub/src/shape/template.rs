@@ -42,7 +42,7 @@ fn bad<T>(message: impl Into<String>) -> Result<T> {
 impl Instance {
     /// The TemplateInstance's name on the hub, and its parameter Secret's.
     pub fn object(&self) -> String {
-        vapp_name(&self.vapp_name, self.vapp)
+        vapp_name(self.vapp)
     }
 
     fn labels(&self) -> Map<String, Value> {

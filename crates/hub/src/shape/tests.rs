@@ -228,13 +228,13 @@ fn instance() -> Instance {
 #[test]
 fn a_templates_copy_makes_halted_vms_with_our_names_in_our_namespace() {
     let m = template_instance(&instance(), &template()).expect("good");
-    assert_eq!(m["metadata"]["name"], "shop-0000000003");
-    assert_eq!(m["spec"]["secret"]["name"], "shop-0000000003");
+    assert_eq!(m["metadata"]["name"], "vapp-0000000003");
+    assert_eq!(m["spec"]["secret"]["name"], "vapp-0000000003");
     let copy = &m["spec"]["template"];
     assert_eq!(copy["labels"], json!({"app": "shop"}), "labels of the template must not cover ours");
     assert!(copy["metadata"].get("uid").is_none());
     let [init, web, db] = &copy["objects"].as_array().expect("objects")[..] else { panic!("{copy}") };
-    assert_eq!(init["metadata"]["name"], "name-init-shop-0000000003");
+    assert_eq!(init["metadata"]["name"], "name-init-vapp-0000000003");
     for (vm, name) in [(web, "web-000000000a"), (db, "db-000000000b")] {
         assert_eq!(vm["metadata"]["name"], name);
         assert_eq!(vm["metadata"]["namespace"], "vdc-acme-prod");
@@ -245,7 +245,7 @@ fn a_templates_copy_makes_halted_vms_with_our_names_in_our_namespace() {
         assert_eq!(vm["spec"]["dataVolumeTemplates"][0]["metadata"]["name"], format!("{name}-disk-0"));
         let volumes = &vm["spec"]["template"]["spec"]["volumes"];
         assert_eq!(volumes[0]["dataVolume"]["name"], format!("{name}-disk-0"));
-        assert_eq!(volumes[1]["cloudInitNoCloud"]["secretRef"]["name"], "name-init-shop-0000000003");
+        assert_eq!(volumes[1]["cloudInitNoCloud"]["secretRef"]["name"], "name-init-vapp-0000000003");
         assert_eq!(vm["spec"]["template"]["metadata"]["labels"]["role"], "web");
         assert_eq!(vm["spec"]["template"]["metadata"]["labels"][VM_ID], vm["metadata"]["labels"][VM_ID]);
     }

@@ -1,4 +1,5 @@
 //! Reconcilers, one a kind: read the intent, look, do the next thing, say what became of it.
+pub(crate) mod instance;
 mod secret;
 mod vapp;
 mod vdc;

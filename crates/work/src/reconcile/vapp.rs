@@ -1,17 +1,8 @@
 //! A vApp: where it goes, and what OpenShift makes of a template that asks for it.
-use super::{place, secret, told, vdc};
+use super::instance;
 use crate::{Shared, queue::Outcome, settle};
-use hub::{
-    Key,
-    apply::{Deleted, Home, Owner, Propagation},
-    resource::{SECRETS, TEMPLATE_INSTANCES, TEMPLATES},
-    shape::{names::VAPP_ID, template as shape, vm::Identity},
-};
 use model::{Result, can, placement, vm::Vm};
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use store::{Claim, VappWork};
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
@@ -40,8 +31,8 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
         late.iter().filter(|vm| vm.hub.is_none()).for_each(|vm| routed(vm, &hub));
     }
     match &vapp.instance_of {
-        Some(source) if vapp.instance_uid.is_none() => instantiate(shared, claim, vapp, &hub, source).await,
-        _ => Ok(Outcome::Done),
+        Some(source) => instance::keep(shared, claim, vapp, &hub, source).await,
+        None => Ok(Outcome::Done),
     }
 }
 
@@ -83,85 +74,16 @@ fn routed(vm: &Vm, hub: &model::HubId) {
     metrics::counter!("ssvirt_vm_requests_routed_total", "hub" => hub.0.clone()).increment(1);
 }
 
-/// OpenShift makes the machines, from a copy of the template in which they are halted and carry our names and labels.
-async fn instantiate(
-    shared: &Shared,
-    claim: &Claim,
-    vapp: &VappWork,
-    hub: &model::HubId,
-    source: &str,
-) -> Result<Outcome> {
-    let Some(at) = shared.store.place(vapp.vdc, hub).await?.filter(|p| p.ready) else {
-        vdc::want(shared, vapp.vdc, vapp.org, hub).await?;
-        return Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made.".into()));
-    };
-    let client = shared.hubs.client(hub).await?;
-    let Some((namespace, name)) = source.strip_prefix("template/").and_then(|s| s.split_once('/')) else {
-        return Ok(Outcome::Failed(format!("{source} is no template of OpenShift").into()));
-    };
-    let template = match client.get(&TEMPLATES, &Key::new(namespace, name)).await {
-        Err(hub::Error::NotFound(_)) => {
-            let why = format!("The template {name} is not on the hub any more. Choose another one.");
-            return Ok(Outcome::Failed(why.into()));
-        }
-        other => told!(other),
-    };
-    let labels = place(vapp.org, &vapp.org_name, vapp.vdc, &vapp.vdc_name, &at.namespace);
-    let mut vms = Vec::new();
-    for vm in shared.store.vms_known_of(vapp.id).await? {
-        vms.push(Identity {
-            place: labels.clone(),
-            vapp: vapp.id.0,
-            vapp_name: vapp.name.clone(),
-            vm: vm.id.0,
-            vm_name: vm.name,
-            object: vm.hub_name,
-            description: vm.description,
-            owner: vm.owner_name,
-            created_from: Some(source.to_owned()),
-        });
-    }
-    let parameters: BTreeMap<String, String> = match &vapp.parameters {
-        Some(sealed) => {
-            let plain = shared.vault.open(&format!("vapp/{}", vapp.id), sealed).await?;
-            serde_json::from_slice(&plain).unwrap_or_default()
-        }
-        None => BTreeMap::new(),
-    };
-    let instance = shape::Instance { place: labels, vapp: vapp.id.0, vapp_name: vapp.name.clone(), vms, parameters };
-    let manifest = match shape::template_instance(&instance, &template) {
-        Ok(manifest) => manifest,
-        Err(e) => return Ok(Outcome::Failed(e.to_string().into())),
-    };
-    let owner = Owner::new(VAPP_ID, vapp.id);
-    let home = Home { namespace: at.namespace, uid: at.namespace_uid.unwrap_or_default(), vdc: vapp.vdc.0 };
-    if !shared.store.vapp_attempted(claim).await? {
-        return Ok(Outcome::Retry(None, "another worker took it over".into()));
-    }
-    let kept = told!(client.create_or_adopt(&SECRETS, &shape::parameter_secret(&instance), &owner, Some(&home)).await);
-    let made = told!(client.create_or_adopt(&TEMPLATE_INSTANCES, &manifest, &owner, Some(&home)).await);
-    let (key, name) = (Key::new(&home.namespace, instance.object()), instance.object());
-    told!(secret::tie(&client, &key, &kept, &TEMPLATE_INSTANCES, &name, &made.uid).await);
-    shared.store.vapp_instance_made(claim, Some(&made.uid)).await?;
-    shared.store.wake_waiting(&hub.0).await?;
-    Ok(Outcome::Done)
-}
-
-/// First its machines, each by its own work; then what made them.
+/// What made its machines goes first, so that it makes no more; each machine goes by its own work.
 async fn remove(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome> {
+    if vapp.instance_of.is_some() && vapp.attempted {
+        match instance::remove(shared, vapp).await? {
+            Outcome::Done => {}
+            other => return Ok(other),
+        }
+    }
     if vapp.vms_left > 0 {
         return Ok(Outcome::Wait(Duration::from_secs(5), "Its VMs are being deleted.".into()));
-    }
-    if let (Some(hub), Some(uid)) = (&vapp.hub, &vapp.instance_uid)
-        && let Some(at) = shared.store.place(vapp.vdc, hub).await?
-    {
-        let client = shared.hubs.client(hub).await?;
-        let key = Key::new(&at.namespace, hub::shape::names::vapp_name(&vapp.name, vapp.id.0));
-        let deleted = told!(client.delete_fenced(&TEMPLATE_INSTANCES, &key, uid, Propagation::Background).await);
-        if deleted != Deleted::Gone && !told!(client.is_gone(&TEMPLATE_INSTANCES, &key, uid).await) {
-            return Ok(Outcome::Wait(Duration::from_secs(2), "The template's instance is being deleted.".into()));
-        }
-        told!(secret::remove(&client, &key, &Owner::new(VAPP_ID, vapp.id)).await);
     }
     shared.store.vapp_gone(claim).await?;
     Ok(Outcome::Done)

@@ -1,6 +1,9 @@
 //! A VM on its hub. Made halted, its uid recorded, and only then changed or powered; every call after the first carries
 //! the uid, so that nothing is ever done to another object of the same name.
-use super::{place, refused, secret, told, vdc};
+use super::{
+    instance::{self, Stand},
+    place, refused, secret, told, vdc,
+};
 use crate::{Shared, queue::Outcome, settle};
 use hub::{
     Client, Key,
@@ -66,7 +69,11 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
                 }
             };
             let Some(uid) = made else {
-                return Ok(Outcome::Wait(Duration::from_secs(3), "The template's objects are being made.".into()));
+                return Ok(match told!(instance::stand(&client, &at.namespace, vm.vapp).await) {
+                    Stand::Failed(why) => Outcome::Failed(instance::failed(&why).into()),
+                    Stand::NotThere if vm.instance_made => Outcome::Failed(instance::GONE.into()),
+                    _ => Outcome::Wait(Duration::from_secs(5), instance::MADE.into()),
+                });
             };
             if !shared.store.vm_made(claim, &uid).await? {
                 return Ok(lost());
@@ -342,6 +349,12 @@ async fn remove(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> 
     let key = Key::new(&at.namespace, &vm.hub_name);
     let uid = match &vm.uid {
         Some(uid) => Some(uid.clone()),
+        // it may still be made
+        None if vm.instance_of.is_some()
+            && told!(instance::stand(&client, &at.namespace, vm.vapp).await) == Stand::Pending =>
+        {
+            return Ok(Outcome::Wait(Duration::from_secs(1), instance::MADE.into()));
+        }
         // an answer may have been lost: what is there under our name and label is ours
         None => match made_by_template(&client, &key, vm).await {
             Err(hub::Error::NameTaken(_)) => None,

@@ -1,8 +1,5 @@
 //! Fields of a form to choose from: lists, boxes to tick and radio buttons.
-use super::{
-    Icon,
-    field::{About, Below, Frame, Width},
-};
+use super::{About, Below, Frame, Icon, Width};
 use leptos::prelude::*;
 
 /// One of several answers; `more` explains it (radio buttons only).
