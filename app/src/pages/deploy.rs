@@ -16,7 +16,7 @@ use crate::{
 use domain::vapp::{self, Deploy, Guest, Size};
 use leptos::prelude::*;
 use model::{
-    Action, Problems, Result, can,
+    Action, Error, Problems, Result, can,
     decide::authorize,
     name,
     template::{Parameter, Template, TemplateVm},
@@ -41,13 +41,14 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let vdcs = open_vdcs(&visit).await?;
     let title = format!("Deploy {}", t.name);
     let form = match can::template(&t, Action::VappCreate) {
-        Err(why) => {
+        // a form that came back says it itself, and keeps what was typed
+        Err(why) if !visit.fill().returned() => {
             let text = format!("Not now: {why}");
             let back = view! { <a class="btn" href=href(&visit, &t, "")>"Back"</a> }.into_any();
             view! { <Note tone=Tone::Warn acts=back>{text}</Note> }.into_any()
         }
-        Ok(()) if vdcs.is_empty() => no_vdc(&visit),
-        Ok(()) => {
+        _ if vdcs.is_empty() => no_vdc(&visit),
+        _ => {
             let fill = visit.fill();
             let hint =
                 if t.vms.len() == 1 { "Of the vApp and its VM. Unique in its VDC." } else { "Unique in its VDC." };
@@ -259,7 +260,11 @@ pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
     let chosen = chosen_vdc(&values, &vdcs);
     let vdc = with_problems(problems, chosen)?.id;
     let name = ask.name.trim().to_owned();
-    let made = vapp::deploy(d, &visit.actor, vdc, t.id, ask).await?;
+    let made = vapp::deploy(d, &visit.actor, vdc, t.id, ask).await.map_err(|e| match e {
+        // without one field for it, or with one a machine: then it is the place that is too small
+        Error::OverQuota(_) if t.by_instance || t.vms.len() != 1 => e.rename(|_| "vdc"),
+        e => e,
+    })?;
     Ok(Done::new(
         visit.at(format!("/vapps/{}", made.vapp)),
         format!("vApp {name} is asked for. It is made as soon as there is room for it."),

@@ -191,7 +191,8 @@ async fn add(visit: Visit, values: Values) -> Result<Done> {
     let (spec, problems) = read_vm(&values);
     let spec = with_problems(problems, spec.check())?;
     let name = spec.name.clone();
-    vm::add(visit.domain(), &visit.actor, v.id, spec).await?;
+    let placeless = |field| if field == "vdc" { "name" } else { field };
+    vm::add(visit.domain(), &visit.actor, v.id, spec).await.map_err(|e| e.rename(placeless))?;
     Ok(Done::new(href(&visit, v.id, ""), format!("VM {name} is asked for.")))
 }
 

@@ -92,7 +92,7 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Owned(actor.org, actor.user))?;
         let template = d.store.template(actor, Action::TemplateView, template).await?;
-        can::template(&template, action).map_err(Error::BadRequest)?;
+        can::or_not_now(can::template(&template, action))?;
         let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
         // the provider sees every template, and the VDC's organization may not
         if !d.store.template_seen_by(template.id, into.org).await? {
@@ -179,9 +179,8 @@ async fn create_with(
         )));
     }
     let (id, org, owner) = (new.id, vdc.org, owner_in(actor, vdc.org));
-    for one in &spec.vms {
-        quota::reserve(&mut tx, vdc.id, owner, &one.amount()).await?;
-    }
+    let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
+    quota::reserve(&mut tx, vdc.id, owner, &all).await?;
     tx.vapp_insert(&NewVapp { org, ..new }).await?;
     for (one, (vm_id, cloud_init)) in spec.vms.iter().zip(&guests) {
         insert_vm(&mut tx, *vm_id, id, (org, vdc.id), owner, one, cloud_init.as_deref()).await?;
@@ -340,15 +339,5 @@ async fn delete_all(tx: &mut Write<'_>, vapp: &Authorized<Vapp>) -> Result<()> {
 /// What a deployment would take.
 pub fn amount(template: &Template, ask: &Deploy) -> Amount {
     let mut ignored = Problems::default();
-    let mut sum = Amount::default();
-    for t in &template.vms {
-        let one = machine(template, t, ask, &mut ignored).amount();
-        sum = Amount {
-            vms: sum.vms + one.vms,
-            cpus: sum.cpus + one.cpus,
-            memory_mb: sum.memory_mb + one.memory_mb,
-            storage_mb: sum.storage_mb + one.storage_mb,
-        };
-    }
-    sum
+    template.vms.iter().fold(Amount::default(), |sum, t| sum + machine(template, t, ask, &mut ignored).amount())
 }

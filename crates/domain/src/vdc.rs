@@ -1,7 +1,7 @@
 //! Virtual data centers of an organization, within what it may have.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, HubId, Kind, OrgId, Problems, Result, VdcId, can, conflict,
+    Action, Actor, Error, FieldError, HubId, Kind, OrgId, Problems, Result, VdcId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     name,
@@ -39,10 +39,11 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Res
         if let Some(limit) = org.vdc_limit
             && org.vdcs >= limit
         {
-            return Err(Error::OverQuota(format!(
+            let message = format!(
                 "{} has {} of {limit} VDCs, so none is left. Delete one, or have the limit raised.",
                 org.name, org.vdcs
-            )));
+            );
+            return Err(Error::OverQuota(FieldError { field: "", message }));
         }
         let plain = name::namespace_name(&org.name, &spec.name, id.0, false);
         let taken = tx.namespace_taken(&plain).await?;

@@ -28,8 +28,8 @@ pub enum Error {
     Conflict(Box<Conflict>),
     /// The object's state does not allow it now.
     NotNow(String),
-    /// A limit would be passed.
-    OverQuota(String),
+    /// A limit would be passed by what stands in that field; the field is empty where there is none for it.
+    OverQuota(FieldError),
     /// A request we cannot read: a malformed id, filter or cursor.
     BadRequest(String),
     /// The database does not answer.
@@ -74,6 +74,7 @@ impl Error {
         match self {
             Error::Invalid(list) => Error::Invalid(list.into_iter().map(renamed).collect()),
             Error::Taken(one) => Error::Taken(renamed(one)),
+            Error::OverQuota(one) => Error::OverQuota(renamed(one)),
             e => e,
         }
     }
@@ -83,6 +84,7 @@ impl Error {
         match self {
             Error::Invalid(list) => list,
             Error::Taken(one) => std::slice::from_ref(one),
+            Error::OverQuota(one) if !one.field.is_empty() => std::slice::from_ref(one),
             _ => &[],
         }
     }
@@ -112,15 +114,11 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::Taken(e) => f.write_str(&e.message),
+            Error::Taken(e) | Error::OverQuota(e) => f.write_str(&e.message),
             Error::Conflict(c) => {
                 write!(f, "{} changed {} while you edited it. Nothing was saved yet.", c.changed_by, c.name)
             }
-            Error::SignInRefused(m)
-            | Error::NotNow(m)
-            | Error::OverQuota(m)
-            | Error::BadRequest(m)
-            | Error::Unavailable(m) => f.write_str(m),
+            Error::SignInRefused(m) | Error::NotNow(m) | Error::BadRequest(m) | Error::Unavailable(m) => f.write_str(m),
             Error::Internal(_) => f.write_str("Something went wrong on our side. It was logged; nothing was changed."),
         }
     }

@@ -1,5 +1,5 @@
 //! Limits and use of VMs, CPU, memory and storage: of an organization, a VDC and a user alike.
-use crate::{Error, Problems, Result};
+use crate::{Error, FieldError, Problems, Result};
 use serde::{Deserialize, Serialize};
 
 /// None: no limit. Memory and storage in MB (as VCD counts: 1 GB = 1024 MB).
@@ -158,15 +158,41 @@ impl Limits {
             let Some(limit) = self.get(m) else { continue };
             if ask.get(m) > 0 && used.get(m).saturating_add(ask.get(m)) > limit {
                 let left = (limit - used.get(m)).max(0);
-                return Err(Error::OverQuota(format!(
+                let message = format!(
                     "{} asked for, and {whose} has {} of {} left. Ask for less, free some, or have the limit raised.",
                     m.words(ask.get(m)),
                     m.number(left),
                     m.words(limit),
-                )));
+                );
+                return Err(Error::OverQuota(FieldError { field: m.asked_in(), message }));
             }
         }
         Ok(())
+    }
+}
+
+impl Measure {
+    /// The field of a form in which so much of it is asked for.
+    fn asked_in(self) -> &'static str {
+        match self {
+            Measure::Vms => "vdc",
+            Measure::Cpus => "cpus",
+            Measure::Memory => "memory",
+            Measure::Storage => "disk",
+        }
+    }
+}
+
+impl std::ops::Add for Amount {
+    type Output = Amount;
+
+    fn add(self, other: Amount) -> Amount {
+        Amount {
+            vms: self.vms + other.vms,
+            cpus: self.cpus + other.cpus,
+            memory_mb: self.memory_mb + other.memory_mb,
+            storage_mb: self.storage_mb + other.storage_mb,
+        }
     }
 }
 

@@ -175,7 +175,7 @@ async fn quota_is_taken_before_anything_happens_and_says_what_is_left() {
     let template = stage.template("web-and-db").await.unwrap();
     let ask = vapp::Deploy { name: "shop".into(), ..vapp::Deploy::default() };
     let refused = vapp::deploy(d, &stage.admin, stage.acme.vdc("prod"), template.id, ask).await.err().unwrap();
-    assert!(matches!(&refused, Error::OverQuota(why) if why.contains("left")), "{refused:?}");
+    assert!(matches!(&refused, Error::OverQuota(why) if why.message.contains("left")), "{refused:?}");
     assert_eq!(stage.app.db.count("vapps").await, 0);
     assert_eq!(stage.app.db.text("select cpus_used::text from vdcs").await, "0");
 }

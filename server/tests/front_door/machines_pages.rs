@@ -4,28 +4,28 @@ use domain::{catalog, vapp};
 use model::{CatalogId, OrgId, VappId, catalog::CatalogSpec, role::Predefined::*, vapp::VappSpec, vm::VmSpec};
 
 /// One machine and its disk.
-const WEB: &str =
+pub(crate) const WEB: &str =
     r#"[{"name": "web", "cpus": 2, "memory_mb": 4096, "os": "fedora", "disks": [{"name": "root", "size_mb": 30720}]}]"#;
 
-struct Stage {
-    app: TestApp,
-    acme: TestOrg,
+pub(crate) struct Stage {
+    pub(crate) app: TestApp,
+    pub(crate) acme: TestOrg,
 }
 
 impl Stage {
-    async fn set() -> Stage {
+    pub(crate) async fn set() -> Stage {
         let app = TestApp::start().await;
         let acme = app.org("acme").vdc("prod").user("builder", VappAuthor).user("other", VappAuthor).make().await;
         Stage { app, acme }
     }
 
-    async fn catalog(&self, org: OrgId, name: &str, shared_to_all: bool) -> CatalogId {
+    pub(crate) async fn catalog(&self, org: OrgId, name: &str, shared_to_all: bool) -> CatalogId {
         let spec = CatalogSpec { name: name.into(), shared_to_all, ..CatalogSpec::default() };
         catalog::create(&self.app.domain, &self.app.operator().await, org, spec).await.unwrap().id
     }
 
     /// `more`: further columns and their values.
-    async fn template(&self, catalog: CatalogId, name: &str, vms: &str, more: (&str, &str)) -> String {
+    pub(crate) async fn template(&self, catalog: CatalogId, name: &str, vms: &str, more: (&str, &str)) -> String {
         let (columns, values) = more;
         let sql = format!(
             "insert into templates (id, catalog_id, org_id, name, vms{columns})
@@ -36,7 +36,7 @@ impl Stage {
     }
 
     /// A vApp of acme's with one VM of the same name, owned by `user`.
-    async fn vapp(&self, name: &str, user: &str) -> (VappId, String) {
+    pub(crate) async fn vapp(&self, name: &str, user: &str) -> (VappId, String) {
         let owner = self.app.actor(self.acme.user(user)).await;
         let vm = VmSpec { name: name.into(), cpus: 2, memory_mb: 4096, ..VmSpec::default() };
         let spec = VappSpec { name: name.into(), description: String::new(), vms: vec![vm] };
@@ -47,11 +47,11 @@ impl Stage {
     }
 
     /// What a hub would have reported, as `column = value`.
-    async fn seen(&self, vm: &str, set: &str) {
+    pub(crate) async fn seen(&self, vm: &str, set: &str) {
         self.app.db.execute(&format!("update vms set {set} where id = '{vm}'")).await;
     }
 
-    async fn hub(&self, name: &str, state: &str) {
+    pub(crate) async fn hub(&self, name: &str, state: &str) {
         let sql = format!(
             "insert into hubs (id, uid, hub_type, namespace, server, credential, state, seen_at)
              values ('{name}', gen_random_uuid(), 'vmaas', 'vmaas-system', 'https://hub.test', '', '{state}', now())"
@@ -135,7 +135,10 @@ async fn a_template_that_is_on_no_hub_any_more_is_marked_and_not_deployed() {
     let form = builder.get(&format!("{page}/deploy")).await.must(200).says("Not now: old is on no hub any more");
     assert!(!form.body.contains("name=\"ssh_keys\""));
     let vdc = stage.acme.vdc("prod").to_string();
-    builder.post(&format!("{page}/deploy"), &[("name", "x"), ("vdc", &vdc)]).await.must(400);
+    // it went while somebody was filling the form in: they can copy what they typed, or send it again when it is back
+    let typed = [("name", "x"), ("vdc", vdc.as_str()), ("user_data", "#cloud-config\nusers: []")];
+    let back = builder.post(&format!("{page}/deploy"), &typed).await.must(409).says("old is on no hub any more");
+    assert_eq!([back.field("name"), back.field("user_data")].map(Option::unwrap), ["x", typed[2].1]);
     assert_eq!(stage.app.db.count("vapps").await, 0);
 }
 

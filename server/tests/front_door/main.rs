@@ -6,6 +6,7 @@ mod harness;
 mod stage;
 mod support;
 
+mod bad_input;
 mod cli;
 mod cors;
 mod database;

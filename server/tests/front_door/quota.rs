@@ -151,7 +151,7 @@ async fn who_is_refused_learns_which_limit_and_what_is_left() {
     let Err(Error::OverQuota(said)) = book(&app, &operator, &acme, to, &ask(3), false).await else {
         panic!("too much")
     };
-    assert!(said.contains("organization acme") && said.contains('2'), "{said}");
+    assert!(said.message.contains("organization acme") && said.message.contains('2'), "{said:?}");
     // nothing was taken anywhere
     assert_eq!(used(&app, "vdcs", acme.vdc("prod")).await, ask(6));
 }
