@@ -2,6 +2,7 @@
 use super::{
     about::about_facts,
     hub::{LIST, ON, cpu_room, find, href, menu, place, state, word},
+    hub_tenants::{placement_section, tenant_section},
     limits::whole,
 };
 use crate::{
@@ -32,6 +33,8 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let acts = view! { {edit} {menu(&visit, &h, false)} }.into_any();
     let strangers = hub::strangers(visit.domain(), &visit.actor, &h.id).await?;
     let strangers = (!strangers.is_empty()).then(|| stranger_section(&visit, &strangers));
+    let (tenants, wishers) = hub::tenants(visit.domain(), &visit.actor, &h.id).await?;
+    let (tenants, placement) = (tenant_section(&visit, &tenants), placement_section(&visit, &h, &wishers));
     let faults = simulator::faults(visit.domain(), &h.id).map(|all| fault_section(&visit, &h, &all));
     let differences = difference_section(&h, &difference::list(visit.domain(), &visit.actor).await?);
     let body = view! {
@@ -41,6 +44,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         {check_section(&visit, &h)}
         {differences}
         {room_section(&h)}
+        <div class="cols-2">{tenants} {placement}</div>
         {strangers}
         {faults}
     }

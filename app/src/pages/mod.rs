@@ -13,6 +13,7 @@ pub mod home;
 pub mod hub;
 mod hub_form;
 mod hub_page;
+mod hub_tenants;
 mod limits;
 mod machine_state;
 mod needs;

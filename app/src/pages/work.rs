@@ -9,7 +9,7 @@ use domain::work;
 use leptos::prelude::*;
 use model::{
     Action, Error, Kind, Result,
-    work::{WorkDepth, WorkItem, WorkState},
+    work::{WorkDepth, WorkItem, WorkShare, WorkState},
 };
 
 const ON: &str = "Work";
@@ -46,9 +46,20 @@ async fn list(visit: Visit) -> Result<Sheet> {
         view! { <p class="hint">{text}</p> }
     });
     let lede = "What is not yet as it was asked for. Hubs are brought to it, and brought to it again.";
+    let (hubs, orgs) = work::shares(visit.domain(), &visit.actor).await?;
+    let (hubs, orgs) = (share_table(&visit, "Hub", &hubs), share_table(&visit, "Organization", &orgs));
+    let shares = (!items.is_empty()).then(|| {
+        view! {
+            <div class="cols-2">
+                <Section title="By hub">{hubs}</Section>
+                <Section title="By organization">{orgs}</Section>
+            </div>
+        }
+    });
     let body = view! {
         <PageHead title=ON sub=oldest(&visit, &depth) lede />
         {numbers(&depth)}
+        {shares}
         <Section title="To be done">{table} {more}</Section>
     }
     .into_any();
@@ -72,6 +83,34 @@ fn numbers(depth: &WorkDepth) -> impl IntoView + use<> {
         {number(depth.failed, "failed", Shape::Diamond, Tone::Bad)}
     };
     view! { <BigNumbers>{all}</BigNumbers> }
+}
+
+/// How much of it is whose, and the reason that is given most.
+fn share_table(visit: &Visit, what: &'static str, shares: &[WorkShare]) -> AnyView {
+    let by_hub = what == "Hub";
+    let rows = shares.iter().map(|s| {
+        let (name, href) = match (by_hub, s.id.as_str()) {
+            (true, "") => ("none chosen".to_owned(), String::new()),
+            (true, id) => (s.name.clone(), format!("/provider/hubs/{id}")),
+            (false, id) => (s.name.clone(), format!("/provider/organizations/{id}")),
+        };
+        let (all, failing, why, at, now) = (num(whole(s.all)), s.failing, s.why.clone(), s.oldest, visit.now);
+        let failing = match failing {
+            0 => "–".into_any(),
+            n => view! { <Badge shape=Shape::Triangle tone=Tone::Warn word=num(whole(n)) /> }.into_any(),
+        };
+        let cells = view! {
+            <NameCell name href why />
+            <Cell label="To do" number=true>{all}</Cell>
+            <Cell label="Failing" number=true>{failing}</Cell>
+            <Cell label="Oldest" number=true><Time at now /></Cell>
+        };
+        view! { <Row id=format!("share-{}", s.id)>{cells}</Row> }
+    });
+    let rows = rows.collect_view();
+    let mut heads = vec![Head::new(what)];
+    heads.extend(["To do", "Failing", "Oldest"].map(|label| Head::new(label).number()));
+    view! { <Table caption=format!("Work by {}", what.to_lowercase()) heads top=true>{rows}</Table> }.into_any()
 }
 
 fn row(visit: &Visit, item: &WorkItem) -> impl IntoView + use<> {

@@ -4,7 +4,7 @@ use hub::{address::Gate, kubeconfig};
 use model::{
     Action, Actor, Error, HubId, Kind, OrgId, Result, VdcId, can, conflict,
     decide::{Resource, authorize},
-    hub::{Hub, HubSpec, HubType},
+    hub::{Hub, HubSpec, HubTenant, HubType, HubWishers},
     placement::{Placement, Wish, place},
 };
 pub use store::Stranger;
@@ -24,6 +24,12 @@ pub async fn list(d: &Domain, actor: &Actor) -> Result<Vec<Hub>> {
 
 pub async fn get(d: &Domain, actor: &Actor, id: &HubId) -> Result<Hub> {
     Ok(d.store.hub(actor, Action::HubView, id).await?.into_inner())
+}
+
+/// The VDCs on it, and who wishes for it or not.
+pub async fn tenants(d: &Domain, actor: &Actor, id: &HubId) -> Result<(Vec<HubTenant>, HubWishers)> {
+    authorize(actor, Action::HubView, Resource::Installation)?;
+    Ok((d.store.tenants_of_hub(id).await?, d.store.wishers_of_hub(id).await?))
 }
 
 /// Whose word an address is: what comes through API and portal is held against the installation's list.

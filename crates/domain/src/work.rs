@@ -3,7 +3,7 @@ use crate::Domain;
 use model::{
     Action, Actor, Error, Kind, Result,
     decide::{Resource, authorize},
-    work::{WorkDepth, WorkItem},
+    work::{WorkDepth, WorkItem, WorkShare},
 };
 use store::Record;
 use uuid::Uuid;
@@ -12,6 +12,12 @@ use uuid::Uuid;
 pub async fn list(d: &Domain, actor: &Actor) -> Result<(WorkDepth, Vec<WorkItem>)> {
     authorize(actor, Action::WorkList, Resource::Installation)?;
     Ok((d.store.work_depth().await?, d.store.work_items(100).await?))
+}
+
+/// Whose it is: by hub, and by organization.
+pub async fn shares(d: &Domain, actor: &Actor) -> Result<(Vec<WorkShare>, Vec<WorkShare>)> {
+    authorize(actor, Action::WorkList, Resource::Installation)?;
+    Ok((d.store.work_by_hub().await?, d.store.work_by_org().await?))
 }
 
 /// Tries failed work once more.

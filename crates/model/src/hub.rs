@@ -1,5 +1,5 @@
 //! Hubs: Kubernetes clusters we hold credentials for. What they are open for decides what runs on them.
-use crate::{Problems, Result, name};
+use crate::{OrgId, Problems, Result, VdcId, name};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use time::OffsetDateTime;
@@ -288,6 +288,28 @@ impl HubDifference {
     pub fn line(&self) -> String {
         format!("{}: {}; {}: {}.", self.hub, self.here, self.baseline, self.there)
     }
+}
+
+/// A VDC on a hub, with what of it is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HubTenant {
+    pub vdc: VdcId,
+    pub vdc_name: String,
+    pub org: OrgId,
+    pub org_name: String,
+    pub namespace: String,
+    pub vms: i64,
+    pub cpus: i64,
+    pub memory_mb: i64,
+}
+
+/// Who wishes for a hub, or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HubWishers {
+    pub prefer: Vec<String>,
+    pub avoid: Vec<String>,
+    /// VDCs that name it.
+    pub vdcs: i64,
 }
 
 #[cfg(test)]

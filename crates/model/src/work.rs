@@ -60,3 +60,18 @@ pub struct WorkDepth {
     #[serde(with = "time::serde::rfc3339::option")]
     pub oldest: Option<OffsetDateTime>,
 }
+
+/// The part of the queue that is one hub's or one organization's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkShare {
+    /// A hub's id (empty: none is chosen yet) or an organization's.
+    pub id: String,
+    pub name: String,
+    pub all: i64,
+    /// What failed, and what failed and is tried again.
+    pub failing: i64,
+    #[serde(with = "time::serde::rfc3339")]
+    pub oldest: OffsetDateTime,
+    /// The reason that is given most.
+    pub why: String,
+}

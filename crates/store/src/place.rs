@@ -2,6 +2,7 @@
 use crate::{Store, constraint::mapped, work::Claim};
 use model::{
     HubId, OrgId, Result, VdcId, can,
+    hub::{HubTenant, HubWishers},
     quota::Limits,
     site::{Site, Sites},
 };
@@ -43,6 +44,47 @@ impl Store {
         .map_err(mapped)?;
         let site = |(hub, region, zone, runs_vms)| Site { hub: HubId(hub), region, zone, runs_vms };
         Ok(Sites(rows.into_iter().map(|r| site((r.id, r.region, r.zone, r.runs_vms))).collect()))
+    }
+
+    /// The VDCs on a hub, those with the most machines first.
+    pub async fn tenants_of_hub(&self, hub: &HubId) -> Result<Vec<HubTenant>> {
+        let rows = sqlx::query!(
+            r#"select p.vdc_id, d.name as vdc_name, d.org_id, o.name as org_name, p.namespace, count(v.id) as "vms!",
+                      coalesce(sum(v.cpus), 0)::bigint as "cpus!", coalesce(sum(v.memory_mb), 0)::bigint as "memory_mb!"
+               from places p join vdcs d on d.id = p.vdc_id join organizations o on o.id = d.org_id
+               left join vms v on v.vdc_id = p.vdc_id and v.hub_id = p.hub_id and v.gone_at is null
+               where p.hub_id = $1 and p.gone_at is null group by p.vdc_id, p.namespace, d.id, o.id order by 6 desc, 2 limit 50"#,
+            hub.0
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let tenants = rows.into_iter().map(|r| HubTenant {
+            vdc: VdcId(r.vdc_id),
+            vdc_name: r.vdc_name,
+            org: OrgId(r.org_id),
+            org_name: r.org_name,
+            namespace: r.namespace,
+            vms: r.vms,
+            cpus: r.cpus,
+            memory_mb: r.memory_mb,
+        });
+        Ok(tenants.collect())
+    }
+
+    pub async fn wishers_of_hub(&self, hub: &HubId) -> Result<HubWishers> {
+        sqlx::query_as!(
+            HubWishers,
+            r#"select array(select o.name from org_hubs w join organizations o on o.id = w.org_id
+                            where w.hub_id = $1 and w.wish = 'prefer' and o.deleted_at is null order by 1) as "prefer!",
+                      array(select o.name from org_hubs w join organizations o on o.id = w.org_id
+                            where w.hub_id = $1 and w.wish = 'avoid' and o.deleted_at is null order by 1) as "avoid!",
+                      (select count(*) from vdcs where $1 = any(hubs) and deleted_at is null) as "vdcs!""#,
+            hub.0
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(mapped)
     }
 
     /// The hubs that a VDC is on, or is on its way to.

@@ -3,7 +3,7 @@
 use crate::{Store, Write, constraint::mapped};
 use model::{
     Error, HubId, Kind, OrgId, Result,
-    work::{WorkDepth, WorkItem, WorkState},
+    work::{WorkDepth, WorkItem, WorkShare, WorkState},
 };
 use std::time::Duration;
 use uuid::Uuid;
@@ -274,6 +274,34 @@ impl Store {
             failed: r.failed,
             oldest: r.oldest,
         })
+    }
+
+    /// The queue by hub, the longest first.
+    pub async fn work_by_hub(&self) -> Result<Vec<WorkShare>> {
+        sqlx::query_as!(
+            WorkShare,
+            r#"select hub_id as id, hub_id as name, count(*) as "all!", count(*) filter (where failing in ('failed', 'retry')) as "failing!",
+                      min(created_at) as "oldest!",
+                      coalesce(mode() within group (order by last_error) filter (where failing <> '' and last_error <> ''), '') as "why!"
+               from work group by hub_id order by 3 desc, 1 limit 50"#
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)
+    }
+
+    /// The same by organization.
+    pub async fn work_by_org(&self) -> Result<Vec<WorkShare>> {
+        sqlx::query_as!(
+            WorkShare,
+            r#"select o.id::text as "id!", o.name, count(*) as "all!", count(*) filter (where w.failing in ('failed', 'retry')) as "failing!",
+                      min(w.created_at) as "oldest!",
+                      coalesce(mode() within group (order by w.last_error) filter (where w.failing <> '' and w.last_error <> ''), '') as "why!"
+               from work w join organizations o on o.id = w.org_id group by o.id order by 3 desc, 2 limit 50"#
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)
     }
 
     /// The oldest first, those that fail before the others.
