@@ -96,7 +96,7 @@ async fn fields(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> Result<AnyVie
                 name="from_hubs"
                 label="Fill from hubs"
                 checked=hubs
-                hint="Templates of all hubs show in it, and go when no hub has them any more."
+                hint="Templates of all hubs show in it. One that no hub has any more stays, and says so."
             />
         };
         view! { <FormSection title="Reach">{boxes}</FormSection> }
@@ -126,7 +126,7 @@ async fn share_field(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> Result<A
         |(id, _): &&(OrgId, String)| fill.checked("shared_to", &id.to_string(), spec.shared_to.contains(id));
     let ticked = orgs.iter().filter(is_ticked).map(|(id, _)| id.to_string()).collect();
     let error = fill.error("shared_to");
-    Ok(view! { <ChecksField name="shared_to" label="Share with" choices ticked error hint /> }.into_any())
+    Ok(view! { <ChecksField name="shared_to" label="Or share with" choices ticked error hint /> }.into_any())
 }
 
 /// `kept`: what the visitor's form has no fields for.

@@ -1,6 +1,6 @@
 //! How the state of a VM or a vApp is drawn: shape, word and reason. Dashed is last known; a plate asks somebody to act.
 use crate::{
-    parts::{Badge, Shape, Tone, listed},
+    parts::{Badge, Says, Shape, Tone, listed, plural, span},
     portal::Visit,
 };
 use leptos::prelude::*;
@@ -28,6 +28,62 @@ impl Looks {
 
 pub(super) fn vm_badge(visit: &Visit, vm: &Vm) -> AnyView {
     vm_looks(vm, visit.now).badge()
+}
+
+/// The same as a sentence, for the head of its page.
+pub(super) fn vm_says(visit: &Visit, vm: &Vm) -> AnyView {
+    let Looks { shape, tone, word, more, .. } = vm_looks(vm, visit.now);
+    let rest = match vm.since.filter(|_| !vm.stale()) {
+        Some(at) => format!("since {}, for {}.", at_words(at, visit.now), span(visit.now - at)),
+        None => String::new(),
+    };
+    view! { <Says shape tone word rest more /> }.into_any()
+}
+
+/// `vms`: its machines, in the order they start.
+pub(super) fn vapp_says(vapp: &Vapp, vms: &[Vm]) -> AnyView {
+    let (Looks { shape, tone, word, more, .. }, n) = (vapp_looks(vapp), vapp.vms);
+    let waiting = vms.iter().filter(|v| v.restart_needed).count();
+    let changes = match waiting {
+        0 => String::new(),
+        1 => "; one has changes that wait for its next start".to_owned(),
+        n => format!("; {n} have changes that wait for their next start"),
+    };
+    let rest = match n.all {
+        0 => String::new(),
+        all => format!("{} of {} run{changes}.", n.running, plural(all.unsigned_abs(), "VM", "VMs")),
+    };
+    // what `rest` says already is not said twice
+    let counted = matches!(vapp.state(), VappState::Mixed | VappState::Changing) && !vapp.stale();
+    let more = [Some(more).filter(|m| !m.is_empty() && !counted), start_order(vms)];
+    let (word, more) = (format!("{word}."), more.into_iter().flatten().collect::<Vec<_>>().join(" "));
+    view! { <Says shape tone word rest more /> }.into_any()
+}
+
+/// "They start in order: db, then web 30 s later." None: all at once.
+fn start_order(vms: &[Vm]) -> Option<String> {
+    if !ordered(vms) {
+        return None;
+    }
+    let mut words = String::new();
+    for (i, vm) in vms.iter().enumerate() {
+        match i.checked_sub(1).map(|before| &vms[before]) {
+            None => {}
+            Some(before) if before.start_order == vm.start_order => words.push_str(" and "),
+            Some(_) => words.push_str(", then "),
+        }
+        words.push_str(&vm.name);
+        let later = i.checked_sub(1).map(|before| &vms[before]).filter(|b| b.start_order != vm.start_order);
+        if let Some(delay) = later.map(|b| b.start_delay_s).filter(|s| *s > 0) {
+            words.push_str(&format!(" {delay} s later"));
+        }
+    }
+    Some(format!("They start in order: {words}."))
+}
+
+/// Do some start before others?
+pub(super) fn ordered(vms: &[Vm]) -> bool {
+    vms.windows(2).any(|pair| pair[0].start_order != pair[1].start_order)
 }
 
 pub(super) fn vapp_badge(vapp: &Vapp) -> AnyView {
@@ -64,10 +120,15 @@ fn vm_looks(vm: &Vm, now: OffsetDateTime) -> Looks {
         return Looks { shape, tone, word, more, plate: false };
     }
     let more = vm_reason(vm, state);
+    let steady = matches!(state, VmState::Running | VmState::Stopped | VmState::Suspended);
+    let (shape, tone) = match steady && !vm.outside.is_empty() {
+        true => (Shape::Differs, Tone::Warn),
+        false => (shape, tone),
+    };
     // what is on its way may still get there by itself
     let stuck = !vm.problem.is_empty() && tone != Tone::Busy;
     let tone = if stuck && tone != Tone::Bad { Tone::Warn } else { tone };
-    Looks { shape, tone, word, more, plate: stuck || tone == Tone::Bad }
+    Looks { shape, tone, word, more, plate: stuck || tone == Tone::Bad || shape == Shape::Differs }
 }
 
 fn vm_reason(vm: &Vm, state: VmState) -> String {
@@ -210,6 +271,26 @@ mod tests {
         let stuck = Vm { problem: "Storage is full.".into(), ..vm(Seen::Stopped, Power::On) };
         let stuck = vm_looks(&stuck, NOW);
         assert_eq!((stuck.plate, stuck.tone, stuck.more.as_str()), (true, Tone::Warn, "Storage is full."));
+    }
+
+    #[test]
+    fn what_was_changed_by_hand_has_a_shape_of_its_own() {
+        let by_hand = Vm { outside: "It was stopped on its hub by hand.".into(), ..vm(Seen::Stopped, Power::On) };
+        let looks = vm_looks(&by_hand, NOW);
+        assert_eq!((looks.shape, looks.tone, looks.more.as_str()), (Shape::Differs, Tone::Warn, "changed by hand"));
+    }
+
+    #[test]
+    fn the_order_of_a_start_is_said_only_where_there_is_one() {
+        let one = |name: &str, start_order, start_delay_s| Vm {
+            name: name.into(),
+            start_order,
+            start_delay_s,
+            ..vm(Seen::Running, Power::On)
+        };
+        assert_eq!(start_order(&[one("a", 0, 0), one("b", 0, 0)]), None);
+        let all = [one("db", 1, 30), one("web", 2, 0), one("www", 2, 0)];
+        assert_eq!(start_order(&all).as_deref(), Some("They start in order: db, then web 30 s later and www."));
     }
 
     #[test]

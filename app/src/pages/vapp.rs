@@ -1,7 +1,7 @@
 //! vApps in both portals: list, page with their VMs, and power for all of them. Their forms are in `vapp_form`.
 use super::{
     about::about_facts,
-    machine_state::{vapp_badge, vm_badge},
+    machine_state::{ordered, vapp_badge, vapp_says, vm_badge},
     power_menu::{POWER, PowerOp, main_button, main_line, main_op, power_menu},
     recent_events::event_section,
     recent_tasks::task_table,
@@ -172,8 +172,10 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     if main.is_none() && add.is_none() && edit.is_none() && delete.is_none() {
         return ().into_any();
     }
-    let label = if dots { format!("Actions for {}", v.name) } else { "Actions".into() };
-    view! { <Menu label dots>{main} {add} {edit} {delete}</Menu> }.into_any()
+    let label = if dots { format!("Actions for {}", v.name) } else { "More actions".into() };
+    // the page itself has a button for it
+    let add = add.filter(|_| dots || can::vapp(v, Action::VmCreate).is_err());
+    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
@@ -206,7 +208,10 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let main = power_of(&visit, &v).map(|op| main_button(op, suspended(&v), to(op.slug)));
     let power = may(&visit, &v, Action::VappPowerOn)
         .then(|| power_menu(|op| op.vapp, suspended(&v), |action| can::vapp(&v, action), to));
-    let acts = view! { {main} {power} {menu(&visit, &v, false)} }.into_any();
+    let adds = may(&visit, &v, Action::VmCreate) && can::vapp(&v, Action::VmCreate).is_ok();
+    let add =
+        adds.then(|| view! { <a class="btn" href=href(&visit, v.id, "/add")><Icon name=Icon::Plus />"Add a VM"</a> });
+    let acts = view! { {main} {add} {power} {menu(&visit, &v, false)} }.into_any();
     let tasks = task::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
     let tasks = (!tasks.is_empty()).then(|| {
         let table = task_table(&visit, &tasks, false);
@@ -226,7 +231,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             sub=format!("vApp in {}", v.vdc_name)
             lede=v.description.clone()
             acts
-            says=vapp_badge(&v)
+            says=vapp_says(&v, &vms)
         />
         {vm_section(&visit, &v, &vms)}
         {placement}
@@ -239,21 +244,23 @@ async fn page(visit: Visit) -> Result<Sheet> {
 }
 
 fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {
-    let add = (may(visit, v, Action::VmCreate) && can::vapp(v, Action::VmCreate).is_ok()).then(|| {
-        view! { <a class="btn small" href=href(visit, v.id, "/add")><Icon name=Icon::Plus />"Add a VM"</a> }.into_any()
-    });
     if vms.is_empty() {
-        let acts = add.into_any();
-        return view! { <Empty title="No VMs in it" acts>"It is empty. Add a VM, or delete it."</Empty> }.into_any();
+        return view! { <Empty title="No VMs in it">"It is empty. Add a VM, or delete it."</Empty> }.into_any();
     }
-    let mut heads = ["Name", "State", "Address"].map(Head::new).to_vec();
+    let ordered = ordered(vms);
+    let mut heads: Vec<Head> = ordered.then(|| Head::new("Order").number()).into_iter().collect();
+    heads.extend(["Name", "State", "Address"].map(Head::new));
     heads.extend(["CPU", "Memory", "Disk"].map(|label| Head::new(label).number()));
     heads.push(Head::hidden("Actions"));
     let rows = vms.iter().map(|m| {
         let (state, menu) = (vm_badge(visit, m), row_menu(visit, m));
         let address = m.ips.first().cloned().unwrap_or_else(|| "–".into());
-        let (cpus, memory, disk) = (m.cpus.to_string(), memory_words(m.memory_mb), disk_words(&m.disks));
+        let cpus = sized(m.cpus.to_string(), m.seen_cpus.map(|n| n.to_string()));
+        let memory = sized(memory_words(m.memory_mb), m.seen_memory_mb.map(memory_words));
+        let (disk, order) = (disk_words(&m.disks), m.start_order);
+        let order = ordered.then(|| view! { <Cell label="Order" number=true>{order}</Cell> });
         let cells = view! {
+            {order}
             <NameCell name=m.name.clone() href=visit.at(format!("/vms/{}", m.id)) />
             <StateCell>{state}</StateCell>
             <Cell label="Address">{address}</Cell>
@@ -265,10 +272,17 @@ fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {
         view! { <Row id=format!("vm-{}", m.id)>{cells}</Row> }
     });
     let rows = rows.collect_view();
-    let sub = format!("{} of {} run, {}, {}", v.vms.running, v.vms.all, cpu_words(v.cpus), memory_words(v.memory_mb));
-    let acts = add.into_any();
+    let sub = format!("{} and {} in all", cpu_words(v.cpus), memory_words(v.memory_mb));
     let table = view! { <Table caption="VMs of this vApp, in the order they start" heads>{rows}</Table> };
-    view! { <Section title="VMs" sub acts>{table}</Section> }.into_any()
+    view! { <Section title="VMs" sub>{table}</Section> }.into_any()
+}
+
+/// What it has, and beside it what it will have at its next start.
+fn sized(asked: String, seen: Option<String>) -> AnyView {
+    match seen.filter(|seen| *seen != asked) {
+        None => asked.into_any(),
+        Some(seen) => view! { {seen} " " <Badge shape=Shape::Next tone=Tone::Busy word=asked /> }.into_any(),
+    }
 }
 
 pub(super) fn placement_section(visit: &Visit, p: &Placement) -> impl IntoView + use<> {

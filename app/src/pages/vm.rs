@@ -163,7 +163,7 @@ pub(super) fn hub_link(visit: &Visit, hub: Option<&HubId>) -> AnyView {
 /// The wanted power and the forms, as a row's menu.
 pub(super) fn row_menu(visit: &Visit, v: &Vm) -> AnyView {
     let main = power_of(visit, v).map(|op| main_line(op, suspended(v), href(visit, v.id, &format!("/{}", op.slug))));
-    let rest = form_lines(visit, v, true);
+    let rest = form_lines(visit, v);
     if main.is_none() && rest.is_none() {
         return ().into_any();
     }
@@ -175,8 +175,7 @@ pub(super) fn power_of(visit: &Visit, v: &Vm) -> Option<&'static PowerOp> {
     main.filter(|op| may(visit, v, op.vm))
 }
 
-/// `edits`: with the line that the page has a button for.
-pub(super) fn form_lines(visit: &Visit, v: &Vm, edits: bool) -> Option<AnyView> {
+pub(super) fn form_lines(visit: &Visit, v: &Vm) -> Option<AnyView> {
     let line = |action, icon, title: &'static str, rest, danger| {
         may(visit, v, action).then(|| match can::vm(v, action) {
             Ok(()) => {
@@ -185,7 +184,7 @@ pub(super) fn form_lines(visit: &Visit, v: &Vm, edits: bool) -> Option<AnyView> 
             Err(why) => view! { <MenuOff icon title why /> }.into_any(),
         })
     };
-    let edit = if edits { line(Action::VmEdit, Icon::Settings, "Edit", "/edit", false) } else { None };
+    let edit = line(Action::VmEdit, Icon::Settings, "Edit", "/edit", false);
     let resize = line(Action::VmResize, Icon::Chart, "Resize", "/resize", false);
     let delete = line(Action::VmDelete, Icon::Trash, "Delete", "/delete", true);
     let any = edit.is_some() || resize.is_some() || delete.is_some();

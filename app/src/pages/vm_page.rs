@@ -1,7 +1,7 @@
 //! The page of one VM: its state and why, addresses, hardware asked for and seen, disks and cards.
 use super::{
     about::about_facts,
-    machine_state::{at_words, vm_badge},
+    machine_state::{at_words, vm_says},
     power_menu::{main_button, power_menu},
     recent_events::event_section,
     recent_tasks::task_table,
@@ -32,18 +32,21 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     };
     let placement = placement.map(|p| placement_section(&visit, &p));
     let (addresses, hardware) = (addresses(&v), hardware(&v));
+    let resizes = may(&visit, &v, Action::VmResize) && can::vm(&v, Action::VmResize).is_ok();
+    let change = resizes.then(|| view! { <a href=href(&visit, v.id, "/resize")>"Change"</a> }).into_any();
     let body = view! {
         <PageHead
             title=v.name.clone()
-            sub=format!("VM in vApp {}", v.vapp_name)
+            sub="VM in vApp"
+            within=(v.vapp_name.clone(), visit.at(format!("/vapps/{}", v.vapp)))
             lede=v.description.clone()
             acts=acts(&visit, &v)
-            says=says(&visit, &v)
+            says=vm_says(&visit, &v)
         />
         {notes(&visit, &v)}
         <div class="cols-2">
             <Section title="Addresses">{addresses}</Section>
-            <Section title="Hardware">{hardware}</Section>
+            <Section title="Hardware" acts=change>{hardware}</Section>
         </div>
         {disks(&v, visit.place == Place::Provider)}
         {cards(&v)}
@@ -60,16 +63,9 @@ fn acts(visit: &Visit, v: &Vm) -> AnyView {
     let main = power_of(visit, v).map(|op| main_button(op, suspended(v), to(op.slug)));
     let power =
         may(visit, v, Action::VmPowerOn).then(|| power_menu(|op| op.vm, suspended(v), |action| can::vm(v, action), to));
-    let edit = may(visit, v, Action::VmEdit)
-        .then(|| view! { <a class="btn" href=href(visit, v.id, "/edit")><Icon name=Icon::Settings />"Edit"</a> });
-    let more = form_lines(visit, v, false).map(|lines| view! { <Menu label="Actions">{lines}</Menu> });
-    view! { {main} {power} {edit} {more} }.into_any()
-}
-
-fn says(visit: &Visit, v: &Vm) -> AnyView {
-    let since = v.since.filter(|_| !v.stale()).map(|at| format!("for {}", span(visit.now - at)));
-    let since = since.map(|words| view! { <small>{words}</small> });
-    view! { {vm_badge(visit, v)} " " {since} }.into_any()
+    let more =
+        form_lines(visit, v).map(|lines| view! { <Menu label="More actions" dots=true framed=true>{lines}</Menu> });
+    view! { {main} {power} {more} }.into_any()
 }
 
 fn notes(visit: &Visit, v: &Vm) -> impl IntoView + use<> {

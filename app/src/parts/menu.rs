@@ -2,12 +2,19 @@
 use super::{HiddenFields, Icon};
 use leptos::prelude::*;
 
-/// A button that opens a list. With `dots` it shows three dots and `label` is what a screen reader says.
+/// A button that opens a list. With `dots` it shows three dots and `label` is what a screen reader says; `framed` where it
+/// stands among buttons.
 #[component]
-pub fn Menu(#[prop(into)] label: String, #[prop(optional)] dots: bool, children: Children) -> impl IntoView {
+pub fn Menu(
+    #[prop(into)] label: String,
+    #[prop(optional)] dots: bool,
+    #[prop(optional)] framed: bool,
+    children: Children,
+) -> impl IntoView {
     let summary = if dots {
+        let class = if framed { "btn icon" } else { "btn icon small quiet" };
         view! {
-            <summary class="btn icon small quiet" aria-label=label>
+            <summary class=class aria-label=label>
                 <Icon name=Icon::More />
             </summary>
         }

@@ -2,25 +2,49 @@
 use super::{Icon, Shape, Tone, words::slug};
 use leptos::prelude::*;
 
-/// The page's one h1. `sub` stands beside it ("23 in acme"), `lede` below; `acts` are its buttons, `says` its state in a
-/// sentence.
+/// The page's one h1. `sub` stands beside it ("23 in acme") and may end with what it is in, as a link (`within`: words and
+/// address); `lede` stands below; `acts` are its buttons, `says` its state in a sentence.
 #[component]
 pub fn PageHead(
     #[prop(into)] title: String,
     #[prop(optional, into)] sub: String,
+    #[prop(optional)] within: Option<(String, String)>,
     #[prop(optional, into)] lede: String,
     #[prop(optional)] acts: Option<AnyView>,
     #[prop(optional)] says: Option<AnyView>,
 ) -> impl IntoView {
+    let within = within.map(|(words, href)| view! { " " <a href=href>{words}</a> });
     view! {
         <div class="head">
             <div>
-                <h1>{title} {(!sub.is_empty()).then(|| view! { <small>{sub}</small> })}</h1>
+                <h1>{title} {(!sub.is_empty()).then(|| view! { <small>{sub} {within}</small> })}</h1>
                 {(!lede.is_empty()).then(|| view! { <p class="lede">{lede}</p> })}
             </div>
             {acts.map(|acts| view! { <div class="acts">{acts}</div> })}
             {says.map(|says| view! { <div class="says">{says}</div> })}
         </div>
+    }
+}
+
+/// What stands in `says`: the state, since when or how much of it, and below in small why.
+#[component]
+pub fn Says(
+    shape: Shape,
+    #[prop(optional)] tone: Tone,
+    #[prop(into)] word: String,
+    #[prop(optional, into)] rest: String,
+    #[prop(optional, into)] more: String,
+) -> impl IntoView {
+    let stale = matches!(shape, Shape::Stale | Shape::StaleOff).then_some("stale");
+    let rest = (!rest.is_empty()).then(|| format!(" {rest}"));
+    let more = (!more.is_empty()).then(|| view! { <small>{more}</small> });
+    view! {
+        <Shape name=shape tone />
+        <p>
+            <b class=stale>{word}</b>
+            {rest}
+            {more}
+        </p>
     }
 }
 
