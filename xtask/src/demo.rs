@@ -43,13 +43,15 @@ impl Demo {
         Ok(demo)
     }
 
-    /// What a test needs to run an operator's command on this demo.
-    pub(crate) fn for_operators(&self) -> Result<[(&'static str, String); 3]> {
+    /// What a test needs to run an operator's command on this demo, and to reach its hubs.
+    pub(crate) fn for_operators(&self) -> Result<[(&'static str, String); 4]> {
         let data = Path::new(DIR).join("data");
+        let hubs = fs::canonicalize(data.join("hubs"))?;
         let program = fs::canonicalize(target_dir().join("debug/ssvirt"))?;
         Ok([
             ("DEMO_DATABASE_URL", private_postgres::url_of_running(&data.join("postgres"))?),
             ("DEMO_SECRET", fs::read_to_string(data.join("secret"))?.trim().to_owned()),
+            ("DEMO_HUBS", hubs.to_str().context("the path of this clone is not UTF-8")?.to_owned()),
             ("SSVIRT", program.to_str().context("the path of this clone is not UTF-8")?.to_owned()),
         ])
     }
