@@ -25,7 +25,7 @@ async function deploy(page, javaScriptEnabled, name) {
   await page.getByRole('button', { name: 'Deploy' }).click();
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
   await comes(page, javaScriptEnabled, says(page, 'Running'));
-  await page.getByRole('rowheader', { name }).getByRole('link').click();
+  await page.getByRole('rowheader', { name, exact: true }).getByRole('link').click();
   await comes(page, javaScriptEnabled, says(page, 'Running'));
 }
 
@@ -74,7 +74,7 @@ test('what is done on the hub by hand shows within a second, and is named', asyn
   await live(page);
   const vm = await machine(new URL(page.url()).pathname.split('/').pop());
   const sockets = count => vm.patch({ spec: { template: { spec: { domain: { cpu: { sockets: count } } } } } });
-  const named = page.getByText('Its size was changed on its hub by hand.').first();
+  const named = page.locator('.note', { hasText: 'Its size was changed on its hub by hand.' });
   // the quickest of three: other tests keep this machine busy
   const took = [];
   for (let i = 0; i < 3; i++) {
@@ -90,7 +90,7 @@ test('what is done on the hub by hand shows within a second, and is named', asyn
 
   await vm.remove();
   await expect(says(page, 'Missing')).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText('It was deleted on its hub by hand.').first()).toBeVisible();
+  await expect(page.locator('.note', { hasText: 'It was deleted on its hub by hand.' })).toBeVisible();
   await menu(page, 'More actions', 'Delete');
   await page.getByRole('button', { name: `Delete ${name}` }).click();
   await expect(page.getByText(`VM ${name} is being deleted`)).toBeVisible();

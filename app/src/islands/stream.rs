@@ -5,7 +5,7 @@ use super::{
     live::Link,
     morph,
 };
-use leptos::prelude::{Effect, GetUntracked, RwSignal, Set, set_timeout, window};
+use leptos::prelude::{Effect, RwSignal, Set, set_timeout, window};
 use std::{
     cell::{Cell, RefCell},
     time::Duration,
@@ -61,9 +61,8 @@ fn connect(link: RwSignal<Link>) {
     }
     let Ok(source) = EventSource::new("/events") else { return };
     on(&source, "open", move |_| {
-        if link.get_untracked() == Link::Lost {
-            changed(); // whatever happened in between was not heard
-        }
+        // whatever happened since the page was made, or since the stream was lost, was not heard
+        changed();
         link.set(Link::Live);
     });
     on(&source, "changed", |_| changed());

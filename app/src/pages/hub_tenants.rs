@@ -44,7 +44,7 @@ pub(super) fn placement_section(visit: &Visit, h: &Hub, wishers: &HubWishers) ->
     };
     let action = href(&h.id, rest);
     let button =
-        visit.may(Action::HubCordon).then(|| view! { <div class="acts"><PostButton label action icon /></div> });
+        visit.may(Action::HubCordon).then(|| view! { <div class="acts mt-2"><PostButton label action icon /></div> });
     let fact = |name: &'static str, text: Option<String>| text.map(|text| view! { <Fact name>{text}</Fact> });
     let vdcs = u64::try_from(wishers.vdcs).ok().filter(|n| *n > 0).map(|n| plural(n, "VDC", "VDCs"));
     let facts = [
