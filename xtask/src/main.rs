@@ -6,6 +6,7 @@ mod demo;
 mod duplicates;
 mod postgres;
 mod queries;
+mod rooms;
 mod site;
 mod tiers;
 

@@ -2,7 +2,7 @@
 use crate::{
     command::{cargo, npm_tool, run, target_dir},
     demo::Demo,
-    duplicates, postgres, queries, site,
+    duplicates, postgres, queries, rooms, site,
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -98,6 +98,7 @@ fn format() -> Result<()> {
 }
 
 fn lints() -> Result<()> {
+    rooms::check()?;
     run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 

@@ -206,7 +206,7 @@ fn search(visit: &Visit) -> impl IntoView + use<> {
 
 fn template_row(visit: &Visit, t: &Template, deploys: bool) -> impl IntoView + use<> {
     let to = visit.at(format!("/templates/{}", t.id));
-    let state = super::template::state(t);
+    let state = super::template::state(visit, t);
     let (os, vms, cpus) = (t.os.clone(), t.vms.len().to_string(), t.cpus().to_string());
     let (memory, storage) = (memory_words(t.memory_mb()), Measure::Storage.words(t.storage_mb()));
     let deploy = (deploys && can::template(t, Action::VappCreate).is_ok()).then(|| {

@@ -37,8 +37,11 @@ pub(super) async fn find(visit: &Visit) -> Result<Template> {
     Ok(t)
 }
 
-pub(super) fn state(t: &Template) -> AnyView {
-    if t.vanished() {
+pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
+    if let Some(at) = t.as_of {
+        let more = format!("as of {} ago", span(visit.now - at));
+        view! { <Badge shape=Shape::Stale word="Available" more /> }.into_any()
+    } else if t.vanished() {
         view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="on no hub any more" plate=true /> }
             .into_any()
     } else {
@@ -68,7 +71,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             sub=format!("template in {}", t.catalog_name)
             lede=t.description.clone()
             acts=acts.into_any()
-            says=state(&t)
+            says=state(&visit, &t)
         />
         {vanished}
         {by}

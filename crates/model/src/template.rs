@@ -103,6 +103,9 @@ pub struct Template {
     pub parameters: Vec<Parameter>,
     /// Where it is to be had now.
     pub hubs: Vec<HubId>,
+    /// While every hub that has it is silent: when one was last heard.
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub as_of: Option<OffsetDateTime>,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,

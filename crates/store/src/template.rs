@@ -18,6 +18,8 @@ use uuid::Uuid;
 const SQL: ListSql = ListSql {
     columns: "t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.name, t.description, t.source, t.by_instance, \
         t.os, t.icon, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
+        (select max(b.seen_at) from hub_templates h join hubs b on b.id = h.hub_id where h.source = t.source \
+         having bool_and(b.state = 'unreachable')) as as_of, \
         c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
         t.version, t.created_at, t.updated_at",
     from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id",
@@ -46,6 +48,7 @@ struct Row {
     vms: Json<Vec<TemplateVm>>,
     parameters: Json<Vec<Parameter>>,
     hubs: Vec<String>,
+    as_of: Option<OffsetDateTime>,
     shared_to_all: bool,
     shared_to: Vec<Uuid>,
     version: i64,
@@ -69,6 +72,7 @@ fn read(r: Row) -> Result<Template> {
         vms: r.vms.0,
         parameters: r.parameters.0,
         hubs: r.hubs.into_iter().map(HubId).collect(),
+        as_of: r.as_of,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,

@@ -353,4 +353,12 @@ async fn templates_come_from_the_namespaces_that_the_settings_name() {
     stage.hubs.start_controller_for(&stage.app, &["openshift", "golden"]);
     stage.until("the other namespace's", async || find("golden").await.is_some()).await;
     assert!(!find("fedora-43").await.unwrap().vanished());
+
+    // a silent hub empties no catalog: what it had is shown as of then
+    let page = format!("/tenant/acme/templates/{}", find("golden").await.unwrap().id);
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    admin.get(&page).await.must(200).says("Available").says_not("as of");
+    hub.faults().set(Fault::Refuse, true);
+    stage.until("the mark", async || admin.get(&page).await.must(200).body.contains("as of")).await;
+    admin.get(&page).await.says("Deploy");
 }
