@@ -118,8 +118,9 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
         };
         let new = NewVapp {
             id,
-            org: actor.org, // replaced below by the VDC's
+            org: actor.org, // replaced below by the VDC's, and the owner with it
             vdc,
+            owner: None,
             template: Some(template.id),
             name: &spec.name,
             description: &spec.description,
@@ -144,6 +145,7 @@ pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, gues
             id: VappId(Uuid::now_v7()),
             org: actor.org,
             vdc,
+            owner: None,
             template: None,
             name: &spec.name,
             description: &spec.description,
@@ -181,7 +183,7 @@ async fn create_with(
     let (id, org, owner) = (new.id, vdc.org, owner_in(actor, vdc.org));
     let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
     quota::reserve(&mut tx, vdc.id, owner, &all).await?;
-    tx.vapp_insert(&NewVapp { org, ..new }).await?;
+    tx.vapp_insert(&NewVapp { org, owner, ..new }).await?;
     for (one, (vm_id, cloud_init)) in spec.vms.iter().zip(&guests) {
         insert_vm(&mut tx, *vm_id, id, (org, vdc.id), owner, one, cloud_init.as_deref()).await?;
     }

@@ -25,6 +25,9 @@ pub fn org(org: &Org, action: Action) -> Result<(), WhyNot> {
         Action::OrgDelete if org.vdcs > 0 => {
             Err(format!("It has {}. Delete them first.", count(org.vdcs, "VDC", "VDCs")))
         }
+        Action::OrgDelete if org.catalogs > 0 => {
+            Err(format!("It has {}. Delete them first.", count(org.catalogs, "catalog", "catalogs")))
+        }
         _ => Ok(()),
     }
 }

@@ -28,6 +28,7 @@ pub struct Org {
     pub avoid: Vec<HubId>,
     pub vdcs: i64,
     pub users: i64,
+    pub catalogs: i64,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,

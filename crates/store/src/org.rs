@@ -19,6 +19,7 @@ use uuid::Uuid;
 const SQL: ListSql = ListSql {
     columns: "t.*, (select count(*) from vdcs v where v.org_id = t.id and v.deleted_at is null) as vdcs, \
               (select count(*) from users u where u.org_id = t.id and u.deleted_at is null) as users, \
+              (select count(*) from catalogs c where c.org_id = t.id and c.deleted_at is null) as catalogs, \
               array(select w.hub_id from org_hubs w where w.org_id = t.id and w.wish = 'prefer' order by 1) as prefer, \
               array(select w.hub_id from org_hubs w where w.org_id = t.id and w.wish = 'avoid' order by 1) as avoid",
     from: "organizations t",
@@ -52,6 +53,7 @@ struct Row {
     storage_lease_s: Option<i64>,
     vdcs: i64,
     users: i64,
+    catalogs: i64,
     prefer: Vec<String>,
     avoid: Vec<String>,
     version: i64,
@@ -81,6 +83,7 @@ fn read(r: Row) -> Result<Org> {
         avoid: r.avoid.into_iter().map(HubId).collect(),
         vdcs: r.vdcs,
         users: r.users,
+        catalogs: r.catalogs,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,

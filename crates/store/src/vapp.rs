@@ -134,6 +134,8 @@ pub struct NewVapp<'a> {
     pub id: VappId,
     pub org: OrgId,
     pub vdc: VdcId,
+    /// None: the provider made it.
+    pub owner: Option<UserId>,
     pub template: Option<TemplateId>,
     pub name: &'a str,
     pub description: &'a str,
@@ -338,7 +340,7 @@ impl Write<'_> {
             v.id.0,
             v.org.0,
             v.vdc.0,
-            self.actor.user.map(|u| u.0),
+            v.owner.map(|u| u.0),
             v.template.map(|t| t.0),
             v.name,
             v.description,

@@ -1,9 +1,10 @@
 //! Organizations: made, changed and removed by the provider; a few things by themselves.
 use crate::harness::{PASSWORD, TestApp};
-use domain::{org, vdc};
+use domain::{catalog, org, vdc};
 use futures::future::join_all;
 use model::{
     Error, OrgId,
+    catalog::CatalogSpec,
     org::{OrgSpec, PROVIDER},
     role::Predefined::*,
     vdc::VdcSpec,
@@ -140,7 +141,12 @@ async fn an_organization_goes_when_it_is_disabled_and_empty_and_its_name_is_free
     provider.post(&page(acme.id, "/disable"), &[]).await.must(303);
     provider.post(&page(acme.id, "/disable"), &[]).await.must(409).says("It is disabled already.");
     provider.post(&delete, &typed).await.must(409).says("It has 1 VDC.");
-    vdc::delete(&app.domain, &app.operator().await, acme.vdc("prod")).await.unwrap();
+    let (d, operator) = (&app.domain, app.operator().await);
+    vdc::delete(d, &operator, acme.vdc("prod")).await.unwrap();
+    let spec = CatalogSpec { name: "images".into(), ..CatalogSpec::default() };
+    let images = catalog::create(d, &operator, acme.id, spec).await.unwrap();
+    provider.post(&delete, &typed).await.must(409).says("It has 1 catalog. Delete them first.");
+    catalog::delete(d, &operator, images.id).await.unwrap();
     let back = provider.post(&delete, &[("name", "acm")]).await.must(422);
     assert_eq!(back.error_of("name").as_deref(), Some("Type acme exactly. Nothing was deleted."));
     assert_eq!(back.field("name").as_deref(), Some("acm"));
@@ -152,7 +158,7 @@ async fn an_organization_goes_when_it_is_disabled_and_empty_and_its_name_is_free
     }
     provider.post(&page(acme.id, "/enable"), &[]).await.must(404);
     assert!(member.get("/tenant/acme").await.must(303).location().starts_with("/sign-in"));
-    assert_eq!(app.db.count(&format!("audit where org_id = '{}'", acme.id)).await, 7, "its audit is kept");
+    assert_eq!(app.db.count(&format!("audit where org_id = '{}'", acme.id)).await, 9, "its audit is kept");
 
     let new = [("name", "Acme"), ("admin_name", "acme-admin"), ("admin_password", PASSWORD)];
     let made = provider.fill(NEW, &new).await.must(303);

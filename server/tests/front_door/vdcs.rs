@@ -126,7 +126,10 @@ async fn a_vdc_is_disabled_enabled_and_deleted_when_it_is_empty() {
     admin.post(&page(id, "/delete"), &[("name", "prod")]).await.must(409).says("It has 1 VM. Delete them first.");
     book(false).await;
     let spec = VappSpec { name: "empty".into(), ..VappSpec::default() };
-    let empty = vapp::compose(&app.domain, &operator, id, spec, vapp::Guest::default()).await.unwrap().vapp;
+    let administrator = app.db.text("select id::text from users where name = 'administrator'").await.parse().unwrap();
+    let administrator = app.actor(administrator).await;
+    let empty = vapp::compose(&app.domain, &administrator, id, spec, vapp::Guest::default()).await.unwrap().vapp;
+    assert_eq!(app.db.count("vapps where owner_id is not null").await, 0, "the provider owns nothing of a tenant's");
     admin.post(&page(id, "/delete"), &[("name", "prod")]).await.must(409).says("It has 1 vApp. Delete them first.");
     vapp::delete(&app.domain, &operator, empty).await.unwrap();
     admin.post(&page(id, "/delete"), &[("name", "Prod")]).await.must(422).says("Type prod exactly.");
