@@ -31,7 +31,7 @@ async function deploy(page, javaScriptEnabled, name) {
 
 async function menu(page, label, line) {
   await page.locator(`main summary:text-is("${label}"), main summary[aria-label="${label}"]`).click();
-  await page.locator('details[open] .item', { hasText: line }).click();
+  await page.locator('details[open] .item', { hasText: new RegExp(`^\\s*${line}`) }).click();
 }
 
 for (const javaScriptEnabled of [true, false]) {
