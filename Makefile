@@ -36,6 +36,12 @@ test: ## Get what is missing and run everything: format, lints, cargo tests, bro
 	@cargo build --workspace --all-targets
 	@$(xtask) test
 
+.PHONY: test-faults
+test-faults: ## Everything people do with everything that can go wrong, in full: takes hours. SEED=2 ONLY='deploy × refuse' repeats a part
+	@scripts/setup.sh demo
+	@cargo build -p server -p xtask
+	@$(xtask) faults
+
 # --- for developers
 
 .PHONY: watch

@@ -18,6 +18,7 @@ const USAGE: &str = "usage:
   xtask tools               make target/tools/wasm-bindgen, which cargo-leptos looks for on PATH
   xtask lint                format, lints and duplicated crates
   xtask test                all of `make test`
+  xtask faults              all of `make test-faults`
   xtask with-postgres [--dir DIR] -- COMMAND…
                             run a command with the DATABASE_URL of a PostgreSQL that lives as long; with DIR its data stay
   xtask sqlx [--check]      describe all checked queries anew in .sqlx, or say whether they are described rightly";
@@ -46,6 +47,7 @@ fn run() -> Result<ExitCode> {
         ["tools"] => bindgen::link()?,
         ["lint"] => tiers::lint()?,
         ["test"] => return tiers::run_all(),
+        ["faults"] => return tiers::faults(),
         ["with-postgres", "--", ref command @ ..] => return postgres::with(None, command),
         ["with-postgres", "--dir", dir, "--", ref command @ ..] => return postgres::with(Some(dir.as_ref()), command),
         ["sqlx"] => queries::describe()?,

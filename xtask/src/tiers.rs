@@ -26,6 +26,9 @@ struct Tier {
     count: Count,
 }
 
+/// How the runs with faults ended, to be said once more as well.
+static RUNS: Mutex<String> = Mutex::new(String::new());
+
 /// What went wrong in short, to be said once more at the very end.
 static FAILURES: Mutex<Vec<String>> = Mutex::new(vec![]);
 
@@ -77,7 +80,8 @@ pub(crate) fn run_all() -> Result<ExitCode> {
         total.passed += count.passed;
         total.failed += count.failed;
     }
-    println!("\n{} passed, {} failed", total.passed, total.failed);
+    println!("\n{}", RUNS.lock().unwrap_or_else(PoisonError::into_inner));
+    println!("{} passed, {} failed", total.passed, total.failed);
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -86,6 +90,20 @@ pub(crate) fn lint() -> Result<()> {
     lints()?;
     browser_lints()?;
     duplicates::check()
+}
+
+/// `make test-faults`: everything that can go wrong, with everything that people do.
+pub(crate) fn faults() -> Result<ExitCode> {
+    let server = postgres::for_tests()?;
+    let count = count_lines(
+        cargo()
+            .args(["test", "--package=server", "--test=faults", "--", "--nocapture"])
+            .env("DATABASE_URL", &server.url)
+            .env("FAULTS", "full"),
+    );
+    server.stop()?;
+    println!("\n{}", RUNS.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(if count?.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// A check counts only when it fails.
@@ -124,6 +142,9 @@ fn count_lines(command: &mut Command) -> Result<Count> {
         println!("{line}");
         if let Some(name) = line.strip_prefix("test ").and_then(|l| l.strip_suffix(" ... FAILED")) {
             failed(name);
+        }
+        if line.starts_with("runs ") && line.contains(", lost ") {
+            RUNS.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&line);
         }
         if let Some(result) = line.strip_prefix("test result: ") {
             count.passed += number_before(result, " passed");

@@ -53,8 +53,6 @@ impl Follow {
 
 /// The longest line of a watch that is read; objects are at most 1.5 MiB on a hub.
 const LONGEST: usize = 16 << 20;
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 pub struct Watcher<T, F> {
     client: Client,
@@ -100,7 +98,7 @@ impl Client {
             follow,
             project,
             phase: Phase::List,
-            pause: FIRST_PAUSE,
+            pause: self.options().first_rest,
             not_before: now,
             relist_at: now,
             doubted: None,
@@ -166,7 +164,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
         let (all, version) = self.client.list(resource, namespace.as_deref(), selector, &self.project).await?;
         self.relist_at = Instant::now() + self.follow.relist.mul_f64(rand::random_range(0.9..1.1));
         self.phase = Phase::Open { version };
-        self.pause = FIRST_PAUSE;
+        self.pause = self.client.options().first_rest;
         Ok(Event::Snapshot(all))
     }
 
@@ -235,7 +233,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
             reading.version = version.to_owned();
         }
         self.client.alive();
-        self.pause = FIRST_PAUSE;
+        self.pause = self.client.options().first_rest;
         let of = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         Ok(match kind.as_str() {
             "ADDED" | "MODIFIED" => (self.project)(&object).map(Event::Changed),
@@ -269,7 +267,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
     fn rest(&mut self, asked: Option<Duration>) {
         let pause = asked.unwrap_or(self.pause).max(self.pause);
         self.not_before = Instant::now() + pause.mul_f64(rand::random_range(0.8..1.2));
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.pause = (self.pause * 2).min(self.client.options().longest_rest);
     }
 }
 

@@ -6,8 +6,8 @@ use crate::{
     faults::Fault,
 };
 use anyhow::Context;
-use axum::body::Body;
-use http::{Method, Request, Response};
+use axum::body::{Body, HttpBody};
+use http::{Method, Request, Response, header};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto::Builder,
@@ -86,7 +86,7 @@ async fn connection(api: Arc<Api>, stream: TcpStream, tls: TlsAcceptor, mut stop
 /// One request from outside, with whatever faults are on. An error closes the connection.
 async fn outside<B>(api: Arc<Api>, request: Request<B>, cut: Arc<Notify>) -> Result<Response<Body>, io::Error>
 where
-    B: axum::body::HttpBody<Data = axum::body::Bytes> + Send + 'static,
+    B: HttpBody<Data = axum::body::Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
 {
     let faults = api.faults.clone();
@@ -108,7 +108,21 @@ where
         cut.notify_one();
         return Err(io::ErrorKind::ConnectionReset.into());
     }
+    if faults.is_on(Fault::Truncated) {
+        return Ok(halved(response).await);
+    }
     Ok(response)
+}
+
+/// The first half of a body, as if that were all; a watch has no end to be cut from.
+async fn halved(response: Response<Body>) -> Response<Body> {
+    let Some(length) = response.body().size_hint().exact().and_then(|n| usize::try_from(n).ok()) else {
+        return response;
+    };
+    let (mut parts, body) = response.into_parts();
+    let whole = axum::body::to_bytes(body, length).await.unwrap_or_default();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, Body::from(whole.slice(..whole.len() / 2)))
 }
 
 fn refusal(api: &Api) -> Option<Refusal> {

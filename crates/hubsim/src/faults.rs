@@ -37,10 +37,12 @@ pub enum Fault {
     ReplyLost,
     /// What is deleted gets a finalizer that nobody removes.
     StuckFinalizer,
+    /// Answers end in the middle of their JSON; changes are made all the same.
+    Truncated,
 }
 
 impl Fault {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Refuse,
         Self::BlackHole,
         Self::Unauthorized,
@@ -52,6 +54,7 @@ impl Fault {
         Self::Expired,
         Self::ReplyLost,
         Self::StuckFinalizer,
+        Self::Truncated,
     ];
 
     pub fn name(self) -> &'static str {
@@ -67,6 +70,7 @@ impl Fault {
             Self::Expired => "expired",
             Self::ReplyLost => "reply-lost",
             Self::StuckFinalizer => "stuck-finalizer",
+            Self::Truncated => "truncated",
         }
     }
 
@@ -84,6 +88,7 @@ impl Fault {
             Self::Expired => "History is forgotten (410)",
             Self::ReplyLost => "Changes happen, their answers are lost",
             Self::StuckFinalizer => "Deletions never finish",
+            Self::Truncated => "Answers end in the middle",
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     hooks::{VirtualApi, Webhook},
     identity::Identity,
     kinds, meta,
-    store::State,
+    store::{Change, State, Witness},
 };
 use anyhow::{Context, anyhow};
 use serde_json::{Value, json};
@@ -190,6 +190,22 @@ impl Hub {
         change(&mut object);
         state.put(id, object).map_err(|refusal| anyhow!(refusal.message))?;
         Ok(true)
+    }
+
+    /// Puts an object there behind everybody's back, unchecked, under a new uid. Fails where the kind is not known.
+    pub fn plant(&self, group: &str, resource: &str, mut object: Value) -> anyhow::Result<Arc<Value>> {
+        let mut state = self.api.state();
+        let id = state.find(group, resource).ok_or_else(|| anyhow!("the hub has no {resource}"))?;
+        meta::set(&mut object, "uid", crate::new_uid());
+        meta::set(&mut object, "creationTimestamp", self.api.clock.stamp());
+        meta::set(&mut object, "generation", 1);
+        state.put(id, object).map_err(|refusal| anyhow!(refusal.message))
+    }
+
+    /// Tells of every change from now on, in the order they are made: the resource, what became of the object, and the
+    /// object. Called with the hub's lock held: it must not call the hub.
+    pub fn witness(&self, sees: impl Fn(&str, Change, &Value) + Send + Sync + 'static) {
+        self.api.state().witnesses.push(Witness(Arc::new(sees)));
     }
 
     /// Removes an object at once, finalizers or not. False: there is no such object.

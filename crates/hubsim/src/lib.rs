@@ -34,6 +34,7 @@ pub use faults::{Fault, Faults};
 pub use flavour::{Flavour, Part};
 pub use hooks::{Cause, Denial, Operation, Review, View, VirtualApi, Webhook};
 pub use hub::{Hub, Options};
+pub use store::Change;
 
 fn new_uid() -> String {
     uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string()

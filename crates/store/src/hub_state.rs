@@ -63,7 +63,7 @@ impl Store {
     pub async fn hub_answers(&self, hub: &HubId, at: OffsetDateTime) -> Result<bool> {
         let news = sqlx::query_scalar!(
             r#"with before as (select id, state from hubs where id = $1)
-               update hubs h set seen_at = greatest(coalesce(h.seen_at, '-infinity'), $2), last_error = '', last_error_kind = '', next_step = '',
+               update hubs h set seen_at = greatest(coalesce(h.seen_at, '-infinity'), least($2, now())), last_error = '', last_error_kind = '', next_step = '',
                       state = case when h.state in ('unknown', 'unreachable') then 'ready' else h.state end
                from before b where h.id = b.id returning b.state in ('unknown', 'unreachable') as "news!""#,
             hub.0,

@@ -48,7 +48,7 @@ pub use user::Credentials;
 pub use vapp::{NewVapp, VappWork};
 pub use vault::Vault;
 pub use vm::NewVm;
-pub use vm_work::{Happened, Observed, Report, VmWork};
+pub use vm_work::{Before, Happened, Observed, Report, VmWork};
 pub use work::{AT_ONCE_PER_HUB, Claim, Later};
 pub use write::{Record, Write};
 

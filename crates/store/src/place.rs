@@ -215,6 +215,38 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
+    /// A worker that was too late may have changed something there, or made it anew: it is looked at once more.
+    pub async fn place_again(&self, vdc: VdcId, hub: &HubId) -> Result<()> {
+        sqlx::query!(
+            "with p as (update places set applied = null, gone_at = null, namespace_uid = case when gone_at is null then namespace_uid end
+                        where vdc_id = $1 and hub_id = $2 returning vdc_id)
+             insert into work (kind, id, org_id, hub_id) select 'vdc', v.id, v.org_id, '' from vdcs v join p on p.vdc_id = v.id
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), failing = ''",
+            vdc.0,
+            hub.0
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    /// The namespace with that uid is proven to be gone, and nobody here asked for it: it is made anew when needed.
+    pub async fn place_vanished(&self, vdc: VdcId, hub: &HubId, namespace_uid: &str) -> Result<()> {
+        sqlx::query!(
+            "update places set namespace_uid = null, quota_uid = null, applied = null, ready_at = null
+             where vdc_id = $1 and hub_id = $2 and namespace_uid = $3 and gone_at is null",
+            vdc.0,
+            hub.0,
+            namespace_uid
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
     /// The namespace is proven to be gone.
     pub async fn place_gone(&self, c: &Claim, hub: &HubId) -> Result<()> {
         sqlx::query!(

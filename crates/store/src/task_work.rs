@@ -48,6 +48,17 @@ impl Store {
         Ok(open.collect())
     }
 
+    /// Everything that waits for a hub.
+    pub async fn open_task_objects(&self) -> Result<Vec<(Kind, Uuid)>> {
+        let rows = sqlx::query!(
+            "select distinct object_kind, object_id from tasks where status in ('queued', 'running') and object_kind in ('vm', 'vapp')"
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().filter_map(|r| Some((Kind::parse(&r.object_kind)?, r.object_id))).collect())
+    }
+
     /// Writes how a task stands, if it is still open and that is news. True if that was its end.
     pub async fn task_stands(&self, task: &OpenTask, verdict: &Verdict) -> Result<bool> {
         let (status, progress, message) = match verdict {

@@ -220,6 +220,14 @@ impl Store {
     pub async fn vapp_place(&self, c: &Claim, placement: &Placement) -> Result<bool> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
         let hub = placement.hub.as_ref().map(|h| h.0.clone());
+        if hub.is_some() {
+            // a hub that is being removed waits for this, and is then in use; one that was removed is no place any more
+            let there =
+                sqlx::query!("select id from hubs where id = $1 for key share", hub).fetch_optional(&mut *tx).await;
+            if there.map_err(mapped)?.is_none() {
+                return Ok(false);
+            }
+        }
         let done = sqlx::query!(
             "update vapps set placement = $2, hub_id = $3, placed_at = case when $3::text is null then null else now() end
              where id = $1 and attempted_at is null and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $4)",
@@ -273,7 +281,7 @@ impl Store {
 
     pub async fn vapp_attempted(&self, c: &Claim) -> Result<bool> {
         let done = sqlx::query!(
-            "update vapps set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id is not null
+            "update vapps set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id is not null and deleted_at is null
              and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2)",
             c.id,
             c.epoch
@@ -305,6 +313,21 @@ impl Store {
             .await
             .map_err(mapped)?;
         Ok(gone.unwrap_or(false))
+    }
+
+    /// A worker that was too late may have left something of it on its hub: it is looked at once more.
+    pub async fn vapp_again(&self, id: VappId) -> Result<()> {
+        sqlx::query!(
+            "with a as (update vapps set gone_at = null where id = $1 returning id, org_id, hub_id)
+             insert into work (kind, id, org_id, hub_id) select 'vapp', id, org_id, coalesce(hub_id, '') from a
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), failing = ''",
+            id.0
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
     }
 
     /// Nothing of it is left.

@@ -299,7 +299,7 @@ impl Write<'_> {
     /// Something to be done once. A shutdown leaves it off.
     pub async fn vm_once(&mut self, vm: VmId, once: Once) -> Result<i64> {
         sqlx::query_scalar!(
-            "update vms set once = $2, once_id = gen_random_uuid(), generation = generation + 1, outside = '',
+            "update vms set once = $2, once_id = gen_random_uuid(), generation = generation + 1, outside = '', problem = '',
                     power = case when $2 = 'shutdown' then 'off' else 'on' end,
                     version = version + 1, updated_at = now(), updated_by = $3
              where id = $1 returning generation",

@@ -4,7 +4,6 @@ use model::{
     Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
     vm::{Disk, Nic, Once, Power, Seen},
 };
-use time::OffsetDateTime;
 use uuid::Uuid;
 
 /// What a reconciler needs of a VM, deleted or not.
@@ -258,10 +257,26 @@ impl Store {
         Ok(true)
     }
 
-    /// The machines that start before this one in its vApp: are they all running, and since when?
-    pub async fn vms_before(&self, vm: VmId) -> Result<Vec<(String, i32, bool, Option<OffsetDateTime>)>> {
+    /// A worker that was too late may have changed it on its hub: what is asked for is applied once more.
+    pub async fn vm_again(&self, id: VmId) -> Result<()> {
+        sqlx::query!(
+            "with v as (update vms set applied = null where id = $1 and gone_at is null returning id, org_id, hub_id)
+             insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, coalesce(hub_id, '') from v
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), failing = ''",
+            id.0
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ.
+    pub async fn vms_before(&self, vm: VmId) -> Result<Vec<Before>> {
         let rows = sqlx::query!(
-            r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!", b.obs_since
+            r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!", b.problem,
+                      extract(epoch from b.obs_since + make_interval(secs => b.start_delay_s) - now())::float8 as left_s
                from vms v join vms b on b.vapp_id = v.vapp_id and b.start_order < v.start_order
                where v.id = $1 and b.deleted_at is null and b.power = 'on' order by b.start_order, b.id"#,
             vm.0
@@ -269,8 +284,27 @@ impl Store {
         .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(rows.into_iter().map(|r| (r.name, r.start_delay_s, r.running, r.obs_since)).collect())
+        let before = rows.into_iter().map(|r| Before {
+            name: r.name,
+            delay_s: r.start_delay_s,
+            running: r.running,
+            problem: r.problem,
+            left_s: r.left_s.unwrap_or(0.0),
+        });
+        Ok(before.collect())
     }
+}
+
+/// A machine that starts before another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Before {
+    pub name: String,
+    pub delay_s: i32,
+    pub running: bool,
+    /// Why it will not run.
+    pub problem: String,
+    /// Seconds until those after it may start.
+    pub left_s: f64,
 }
 
 /// What a hub says of one of our VMs.

@@ -136,17 +136,38 @@ impl Store {
             .collect()
     }
 
-    /// Keeps the leases of what an owner still works on.
-    pub async fn extend_leases(&self, owner: &str, lease: Duration) -> Result<()> {
+    /// Keeps the leases of these claims. Only of what is still worked on: a row whose result could not be written must be
+    /// free again when its lease ends.
+    pub async fn extend_leases(&self, held: &[(Kind, Uuid, i64)], lease: Duration) -> Result<()> {
+        let kinds: Vec<String> = held.iter().map(|(kind, ..)| kind.key().to_owned()).collect();
+        let ids: Vec<Uuid> = held.iter().map(|(_, id, _)| *id).collect();
+        let epochs: Vec<i64> = held.iter().map(|(.., epoch)| *epoch).collect();
         sqlx::query!(
-            "update work set lease_until = now() + make_interval(secs => $2) where lease_owner = $1 and lease_until > now()",
-            owner,
+            "update work w set lease_until = now() + make_interval(secs => $4)
+             from unnest($1::text[], $2::uuid[], $3::bigint[]) as held (kind, id, epoch)
+             where w.kind = held.kind and w.id = held.id and w.lease_epoch = held.epoch and w.lease_until > now()",
+            &kinds,
+            &ids,
+            &epochs,
             lease.as_secs_f64()
         )
         .execute(&self.pool)
         .await
         .map_err(mapped)?;
         Ok(())
+    }
+
+    /// Is it still ours to work on?
+    pub async fn claim_holds(&self, c: &Claim) -> Result<bool> {
+        sqlx::query_scalar!(
+            r#"select exists (select from work where kind = $1 and id = $2 and lease_epoch = $3 and lease_until > now()) as "holds!""#,
+            c.kind.key(),
+            c.id,
+            c.epoch
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(mapped)
     }
 
     /// Gives back what an owner holds, as when it stops.
@@ -226,11 +247,11 @@ impl Store {
         Ok(())
     }
 
-    /// A machine of the vApp came up: those that start after it can go on.
+    /// A machine of the vApp came up: those that start after it can go on, also if they had given up.
     pub async fn wake_vapp(&self, vapp: model::VappId) -> Result<()> {
         sqlx::query!(
-            "update work w set not_before = now() from vms v
-             where w.kind = 'vm' and w.id = v.id and v.vapp_id = $1 and w.failing = 'wait'",
+            "update work w set not_before = now(), failing = '' from vms v
+             where w.kind = 'vm' and w.id = v.id and v.vapp_id = $1 and w.failing in ('wait', 'failed')",
             vapp.0
         )
         .execute(&self.pool)

@@ -105,7 +105,7 @@ impl Write<'_> {
     }
 
     /// What was asked for before and is not wanted any more: a later power operation ends the wait for an earlier one, and
-    /// a delete the wait for everything.
+    /// a delete the wait for everything. What is done to a vApp is done to its machines.
     async fn supersede(&mut self, r: &Record) -> Result<()> {
         let ended: Vec<String> = match r.action {
             Action::VmDelete | Action::VappDelete | Action::VdcDelete => {
@@ -120,7 +120,8 @@ impl Write<'_> {
         };
         sqlx::query!(
             "update tasks set status = 'aborted', ended_at = clock_timestamp(), message = $3
-             where object_id = $1 and status in ('queued', 'running') and operation = any($2)",
+             where (object_id = $1 or object_id in (select id from vms where vapp_id = $1)) and status in ('queued', 'running')
+               and operation = any($2)",
             r.id,
             &ended,
             format!("Not waited for any more: {} was asked for after it.", r.action.phrase())

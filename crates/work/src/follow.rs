@@ -1,6 +1,11 @@
 //! Follows one hub: its VMs, instances and disks are joined and written down as observed, and what somebody did there by
 //! hand is named as such.
-use crate::{Shared, queue::Outcome, reconcile, settle};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+    reconcile, settle,
+};
 use hub::{
     Client, Key,
     read::{self, InstancePart, VmPart, VmState, VolumePart},
@@ -13,9 +18,29 @@ use model::{
     event::Change,
     vm::{Power, Seen},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 use store::{Happened, Observed, Report, Trouble};
 use tokio::sync::watch;
+
+/// What could not be written, because the database was away: it is tried again soon, since no hub says it twice.
+#[derive(Default)]
+struct Late {
+    reports: HashSet<Key>,
+    ends: Vec<(VmPart, String)>,
+    compare: bool,
+}
+
+impl Late {
+    fn any(&self) -> bool {
+        self.compare || !self.reports.is_empty() || !self.ends.is_empty()
+    }
+}
+
+const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// What is kept of a hub's machines: small parts, never whole objects.
 #[derive(Default)]
@@ -29,6 +54,7 @@ struct Known {
     silent: bool,
     /// It has VMs as a kind, or had.
     served: bool,
+    late: Late,
 }
 
 impl Known {
@@ -62,6 +88,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
             event = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
             event = instances.next() => on_instance(&mut known, event),
             event = volumes.next() => on_volume(&mut known, event),
+            () = tokio::time::sleep(TRY_AGAIN), if known.late.any() => again(&shared, &hub, &mut known).await,
             // it is ours to write now, or another's: what came meanwhile is written down
             changed = epoch.changed() => match changed {
                 Ok(()) => known.vms.keys().cloned().collect(),
@@ -75,6 +102,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
             let Some(vm) = known.vms.get(&key) else { continue };
             if let Err(e) = report(&shared, &hub, epoch, vm, &known).await {
                 tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
+                known.late.reports.insert(key);
             }
         }
     }
@@ -91,6 +119,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             answers(shared, hub).await;
             if let Err(e) = compare(shared, hub, known).await {
                 tracing::debug!(hub_id = %hub, error = %e, "a hub's list could not be compared");
+                known.late.compare = true;
             }
             known.vms.keys().cloned().collect()
         }
@@ -110,6 +139,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
                 && let Err(e) = gone(shared, hub, &vm, &uid).await
             {
                 tracing::debug!(hub_id = %hub, object = %key, error = %e, "a VM's end could not be written");
+                known.late.ends.push((vm, uid));
             }
             Vec::new()
         }
@@ -124,7 +154,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             known.silent = true;
             metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => e.key()).increment(1);
             let trouble = Trouble { kind: e.key().into(), message: e.message(), next_step: e.next_step().into() };
-            match shared.store.hub_silent(hub, &trouble).await {
+            match at(Step::HubSilent, shared.store.hub_silent(hub, &trouble)).await {
                 Ok(true) => {
                     tracing::warn!(hub_id = %hub, error = %e, "the hub does not answer");
                     tell_of_hub(shared).await;
@@ -137,9 +167,23 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
     }
 }
 
+/// What is to be reported once more; ends and comparisons are made up for here.
+async fn again(shared: &Shared, hub: &HubId, known: &mut Known) -> Vec<Key> {
+    let late = std::mem::take(&mut known.late);
+    for (vm, uid) in late.ends {
+        if gone(shared, hub, &vm, &uid).await.is_err() {
+            known.late.ends.push((vm, uid));
+        }
+    }
+    if late.compare && compare(shared, hub, known).await.is_err() {
+        known.late.compare = true;
+    }
+    late.reports.into_iter().collect()
+}
+
 async fn answers(shared: &Shared, hub: &HubId) {
     metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => "success").increment(1);
-    match shared.store.hub_answers(hub, (shared.clock)()).await {
+    match at(Step::HubAnswers, shared.store.hub_answers(hub, (shared.clock)())).await {
         Ok(true) => {
             tracing::info!(hub_id = %hub, "the hub answers");
             let _ = shared.store.wake_waiting(&hub.0).await;
@@ -237,7 +281,7 @@ async fn gone(shared: &Shared, hub: &HubId, vm: &VmPart, uid: &str) -> Result<()
 }
 
 async fn missing(shared: &Shared, hub: &HubId, vm: VmId, uid: &str) -> Result<()> {
-    if !shared.store.vm_missing(hub, vm, uid).await? {
+    if !at(Step::Missing, shared.store.vm_missing(hub, vm, uid)).await? {
         return Ok(());
     }
     let Some(work) = shared.store.vm_work(vm.0).await? else { return Ok(()) };
@@ -285,10 +329,10 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         asked_cpus: small(vm.size.cpus),
         asked_memory_mb: vm.size.memory_mb,
     };
-    let Some(met) = shared.store.observe(hub, Some(epoch), &report).await? else {
+    let Some(met) = at(Step::Observe, shared.store.observe(hub, Some(epoch), &report)).await? else {
         return match shared.store.vm_tombstone(id).await? {
             Some(true) if vm.meta.deleting.is_none() => {
-                reconcile::vm::collect(shared, hub, &vm.meta.key, &vm.meta.uid).await
+                reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await
             }
             Some(_) => Ok(()),
             None => stranger(shared, hub, vm).await,
@@ -296,7 +340,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
     };
     let outside = by_hand(&report, &met);
     if outside != met.outside {
-        shared.store.vm_outside(VmId(id), &outside).await?;
+        at(Step::Outside, shared.store.vm_outside(VmId(id), &outside)).await?;
         if !outside.is_empty() {
             let message = format!("VM {}: {outside}", met.name);
             shared
@@ -384,5 +428,6 @@ fn by_hand(report: &Report, met: &Observed) -> String {
 /// It carries our mark, and nobody here knows it: shown, and never touched.
 async fn stranger(shared: &Shared, hub: &HubId, vm: &VmPart) -> Result<()> {
     let key = &vm.meta.key;
-    shared.store.stranger(hub, &vm.meta.uid, &key.namespace, &key.name, VIRTUAL_MACHINES.kind).await
+    let stranger = shared.store.stranger(hub, &vm.meta.uid, &key.namespace, &key.name, VIRTUAL_MACHINES.kind);
+    at(Step::Stranger, stranger).await
 }

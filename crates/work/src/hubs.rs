@@ -27,19 +27,19 @@ pub struct Hubs {
 const FRESH: Duration = Duration::from_secs(1);
 
 impl Hubs {
-    pub fn new(store: Store, vault: Vault, gate: Gate, clock: Clock) -> Hubs {
-        Hubs {
-            store,
-            vault,
-            gate,
-            clients: Arc::new(Clients::new(clock, Options::default())),
-            revisions: Arc::default(),
-        }
+    pub fn new(store: Store, vault: Vault, gate: Gate, clock: Clock, calls: Options) -> Hubs {
+        Hubs { store, vault, gate, clients: Arc::new(Clients::new(clock, calls)), revisions: Arc::default() }
     }
 
     /// The client of a hub, with its present credentials.
     pub async fn client(&self, hub: &HubId) -> Result<Client> {
-        let looked_up = self.revisions().get(hub).filter(|(_, at)| at.elapsed() < FRESH).map(|(revision, _)| *revision);
+        self.client_since(hub, None).await
+    }
+
+    /// The same for somebody who has seen that these are its credentials: an earlier look at older ones does not count.
+    pub(crate) async fn client_since(&self, hub: &HubId, seen: Option<Revision>) -> Result<Client> {
+        let fresh = |(known, at): &&(Revision, Instant)| seen.is_none_or(|s| s == *known) && at.elapsed() < FRESH;
+        let looked_up = self.revisions().get(hub).filter(fresh).map(|(revision, _)| *revision);
         if let Some(client) = looked_up.and_then(|revision| self.clients.kept_for(&hub.0, revision)) {
             return Ok(client);
         }

@@ -1,5 +1,9 @@
 //! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has.
-use crate::{Shared, follow, instances, templates};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    follow, instances, settle, templates,
+};
 use hub::{
     Client, Key,
     apply::Owner,
@@ -12,18 +16,13 @@ use model::{
     HubId, Result,
     hub::{CheckState, HubCheck, HubState},
 };
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 use store::{HubReport, Trouble};
 use tokio::{
     sync::watch,
     task::{AbortHandle, JoinSet},
     time::Instant,
 };
-
-const LOOK: Duration = Duration::from_secs(1);
-/// Who writes what a hub reports may be silent for so long.
-const LEASE: Duration = Duration::from_secs(6);
-const CHECK: Duration = Duration::from_secs(60);
 
 struct Kept {
     revision: Revision,
@@ -58,20 +57,24 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
                         }
                     }
                     if let Some(k) = kept.get(&hub.hub) {
-                        let epoch = shared.store.hub_lease(&hub.hub, &shared.owner, LEASE).await.unwrap_or(None);
+                        let lease = shared.store.hub_lease(&hub.hub, &shared.owner, shared.times.hub_lease);
+                        let epoch = at(Step::HubLease, lease).await.unwrap_or(None);
                         k.epoch.send_if_modified(|e| std::mem::replace(e, epoch) != epoch);
                     }
                 }
             }
             Err(e) => tracing::debug!(error = %e, "the hubs can't be read"),
         }
-        if swept.elapsed() > Duration::from_secs(10) {
+        if swept.elapsed() > shared.times.sweep {
             swept = Instant::now();
+            if let Err(e) = settle::sweep(&shared).await {
+                tracing::debug!(error = %e, "open tasks could not be looked at");
+            }
             let _ = shared.store.end_overdue_tasks().await;
         }
         while tasks.try_join_next().is_some() {}
         tokio::select! {
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(shared.times.look) => {}
             _ = stop.changed() => {}
         }
     }
@@ -86,7 +89,9 @@ fn internal(e: &model::Error) -> String {
 }
 
 async fn begin(shared: &Arc<Shared>, hub: &HubId, revision: Revision, tasks: &mut JoinSet<()>) -> Result<Kept> {
-    let client = shared.hubs.client(hub).await?;
+    let client = shared.hubs.client_since(hub, Some(revision)).await?;
+    // what the old credentials could not do waits for longer than it needs to now
+    shared.store.wake_waiting(&hub.0).await?;
     let (epoch, watched) = watch::channel(None);
     let follow = tasks.spawn(follow::run(shared.clone(), hub.clone(), client.clone(), watched.clone()));
     let check = tasks.spawn(check_now_and_then(shared.clone(), hub.clone(), client.clone(), watched.clone()));
@@ -105,16 +110,16 @@ async fn check_now_and_then(shared: Arc<Shared>, hub: HubId, client: Client, mut
             }
         }
         let pause = match look(&shared, &hub, &client, &mut last).await {
-            Ok(true) => CHECK,
-            Ok(false) => Duration::from_secs(5),
+            Ok(true) => shared.times.check,
+            Ok(false) => shared.times.check_silent,
             Err(e) => {
                 tracing::debug!(hub_id = %hub, error = %e, "a hub's state could not be written");
-                Duration::from_secs(5)
+                shared.times.check_silent
             }
         };
         let until = Instant::now() + pause;
         while Instant::now() < until {
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            tokio::time::sleep((shared.times.look * 2).min(pause)).await;
             // it fell silent meanwhile: look whether it is back
             let open = matches!(client.health().circuit, Circuit::Open { .. });
             if open || shared.store.hub_is_silent(&hub).await.unwrap_or(false) {
@@ -154,13 +159,14 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
             message: why.map(|c| c.detail.clone()).unwrap_or_default(),
             next_step: why.map(|c| c.what_to_do.clone()).unwrap_or_default(),
         };
-        shared.store.hub_report(hub, &report, HubState::Unreachable).await?;
-        shared.store.hub_silent(hub, &trouble).await?;
+        at(Step::HubReport, shared.store.hub_report(hub, &report, HubState::Unreachable)).await?;
+        at(Step::HubSilent, shared.store.hub_silent(hub, &trouble)).await?;
         return Ok(false);
     }
     let degraded = report.checks.iter().any(|c| c.state == CheckState::Failed);
-    let news = shared.store.hub_answers(hub, (shared.clock)()).await?;
-    shared.store.hub_report(hub, &report, if degraded { HubState::Degraded } else { HubState::Ready }).await?;
+    let news = at(Step::HubAnswers, shared.store.hub_answers(hub, (shared.clock)())).await?;
+    let state = if degraded { HubState::Degraded } else { HubState::Ready };
+    at(Step::HubReport, shared.store.hub_report(hub, &report, state)).await?;
     // what it was found to have may be what something waits for
     if news || before.offers != report.offers {
         shared.store.wake_waiting(&hub.0).await?;

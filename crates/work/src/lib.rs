@@ -1,5 +1,6 @@
 //! Durable work: a queue on PostgreSQL, reconcilers that bring hubs to what people asked for, and watchers that write
 //! down what hubs report. Any number of replicas may run it.
+pub mod drill;
 mod follow;
 mod hubs;
 mod instances;
@@ -8,8 +9,10 @@ mod queue;
 mod reconcile;
 mod settle;
 mod templates;
+mod times;
 
 pub use hubs::Hubs;
+pub use times::Times;
 
 use hub::{Clock, address::Gate};
 use std::sync::Arc;
@@ -26,6 +29,7 @@ pub struct Config {
     pub clock: Clock,
     /// Where on hubs OpenShift's templates are.
     pub template_namespaces: Vec<String>,
+    pub times: Times,
 }
 
 /// What everything in here shares.
@@ -35,6 +39,7 @@ pub(crate) struct Shared {
     pub hubs: Hubs,
     pub clock: Clock,
     pub template_namespaces: Vec<String>,
+    pub times: Times,
     /// Who holds leases: this process, and no earlier one.
     pub owner: String,
 }
@@ -48,13 +53,15 @@ pub struct Controller {
 
 impl Controller {
     pub fn start(config: Config) -> Controller {
-        let hubs = Hubs::new(config.store.clone(), config.vault.clone(), config.gate, config.clock.clone());
+        let calls = config.times.calls.clone();
+        let hubs = Hubs::new(config.store.clone(), config.vault.clone(), config.gate, config.clock.clone(), calls);
         let shared = Arc::new(Shared {
             store: config.store,
             vault: config.vault,
             hubs,
             clock: config.clock,
             template_namespaces: config.template_namespaces,
+            times: config.times,
             owner: Uuid::now_v7().to_string(),
         });
         let (stop, stopped) = watch::channel(false);

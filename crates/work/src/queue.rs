@@ -1,15 +1,20 @@
 //! Takes work that is due and hands it to its reconciler. A worker that dies loses its lease, and another goes on.
-use crate::{Shared, reconcile};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    reconcile,
+};
+use model::Kind;
 use rand::Rng;
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use store::{Claim, Later};
 use tokio::{sync::watch, task::JoinSet, time::Instant};
+use uuid::Uuid;
 
-/// How long a worker may be silent before others take its work.
-const LEASE: Duration = Duration::from_secs(8);
-const EXTEND: Duration = Duration::from_secs(2);
-/// The longest that due work waits when nothing wakes us.
-const POLL: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 64;
 const SLOWEST: Duration = Duration::from_secs(60);
 
@@ -53,13 +58,51 @@ impl<T: Into<String>> From<T> for Why {
     }
 }
 
+/// What this process works on at the moment, by kind and id, with the epoch it was claimed under.
+#[derive(Clone, Default)]
+struct Held(Arc<Mutex<HashMap<(Kind, Uuid), i64>>>);
+
+impl Held {
+    fn all(&self) -> MutexGuard<'_, HashMap<(Kind, Uuid), i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, claim: &Claim) -> Holding {
+        self.all().insert((claim.kind, claim.id), claim.epoch);
+        Holding { held: self.clone(), key: (claim.kind, claim.id), epoch: claim.epoch }
+    }
+
+    fn list(&self) -> Vec<(Kind, Uuid, i64)> {
+        self.all().iter().map(|((kind, id), epoch)| (*kind, *id, *epoch)).collect()
+    }
+}
+
+/// Ends with the work, however that ends.
+struct Holding {
+    held: Held,
+    key: (Kind, Uuid),
+    epoch: i64,
+}
+
+impl Drop for Holding {
+    fn drop(&mut self) {
+        let mut all = self.held.all();
+        // by now it may have been claimed again
+        if all.get(&self.key) == Some(&self.epoch) {
+            all.remove(&self.key);
+        }
+    }
+}
+
 pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let times = &shared.times;
     let mut running: JoinSet<()> = JoinSet::new();
+    let held = Held::default();
     let mut extend = Instant::now();
     while !*stop.borrow() {
-        if extend.elapsed() >= EXTEND {
+        if extend.elapsed() >= times.extend {
             extend = Instant::now();
-            if let Err(e) = shared.store.extend_leases(&shared.owner, LEASE).await {
+            if let Err(e) = at(Step::Extend, shared.store.extend_leases(&held.list(), times.lease)).await {
                 tracing::debug!(error = %e, "leases could not be extended");
             }
         }
@@ -67,7 +110,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let free = AT_ONCE.saturating_sub(running.len());
         let claimed = match free {
             0 => Vec::new(),
-            _ => shared.store.claim(&shared.owner, free as i64, LEASE).await.unwrap_or_else(|e| {
+            _ => shared.store.claim(&shared.owner, free as i64, times.lease).await.unwrap_or_else(|e| {
                 tracing::debug!(error = %e, "work could not be claimed");
                 Vec::new()
             }),
@@ -75,7 +118,11 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         let some = !claimed.is_empty();
         for claim in claimed {
             let shared = shared.clone();
-            running.spawn(async move { work_on(&shared, claim).await });
+            let holding = held.take(&claim);
+            running.spawn(async move {
+                at(Step::Work, work_on(&shared, claim)).await;
+                drop(holding);
+            });
         }
         if some {
             continue;
@@ -83,7 +130,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             () = shared.store.work_comes() => {}
             _ = running.join_next(), if !running.is_empty() => {}
-            () = tokio::time::sleep(POLL.min(EXTEND)) => {}
+            () = tokio::time::sleep(times.poll.min(times.extend)) => {}
             _ = stop.changed() => {}
         }
     }
@@ -103,15 +150,18 @@ async fn work_on(shared: &Shared, claim: Claim) {
         Outcome::Retry(None, internal(&e).into())
     });
     let written = match outcome {
-        Outcome::Done => shared.store.work_done(&claim).await,
-        Outcome::Wait(after, why) => shared.store.work_later(&claim, &Later::Wait { after, why: why.full }).await,
+        Outcome::Done => at(Step::WorkDone, shared.store.work_done(&claim)).await,
+        Outcome::Wait(after, why) => {
+            let after = shared.times.pause(after);
+            at(Step::WorkLater, shared.store.work_later(&claim, &Later::Wait { after, why: why.full })).await
+        }
         Outcome::Retry(after, why) => {
-            let after = after.unwrap_or_else(|| pause(claim.attempt));
-            shared.store.work_later(&claim, &Later::Retry { after, why: why.full }).await
+            let after = shared.times.pause(after.unwrap_or_else(|| pause(claim.attempt)));
+            at(Step::WorkLater, shared.store.work_later(&claim, &Later::Retry { after, why: why.full })).await
         }
         Outcome::Failed(why) => {
             tracing::warn!(kind = claim.kind.key(), id = %claim.id, error = why.full, "work failed for good");
-            shared.store.work_later(&claim, &Later::Failed { why: why.full }).await
+            at(Step::WorkLater, shared.store.work_later(&claim, &Later::Failed { why: why.full })).await
         }
     };
     if let Err(e) = written {

@@ -1,5 +1,9 @@
 //! Ends tasks from what was observed.
-use crate::{Shared, queue::Outcome};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+};
 use model::{
     Action, Kind, Result, VappId, VdcId, VmId,
     task::{Verdict, together, verdict},
@@ -20,7 +24,7 @@ pub(crate) async fn about_vm(shared: &Shared, id: VmId, vapp: VappId, outcome: &
     let now = shared.store.vm_known(id).await?;
     for task in open.iter().filter(|t| t.kind == Kind::Vm) {
         let stands = with_outcome(verdict(task.action, now.as_ref()), outcome);
-        if shared.store.task_stands(task, &stands).await? && task.action == Action::VmCreate {
+        if at(Step::TaskStands, shared.store.task_stands(task, &stands)).await? && task.action == Action::VmCreate {
             count([&stands]);
         }
     }
@@ -38,15 +42,15 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
     let vms = shared.store.vms_known_of(id).await?;
     let gone = shared.store.vapp_work(id.0).await?.is_none_or(|v| v.gone);
     for task in &open {
-        let each: Vec<Verdict> = vms.iter().map(|v| of_one(task.action, v)).collect();
+        let each = of_each(task.action, &vms);
         let stands = match task.action {
             Action::VappDelete if gone => Verdict::Done,
             Action::VappDelete => Verdict::Open { progress: None, message: String::new() },
-            _ => together(vms.iter().map(|v| v.name.clone()).zip(each.iter().cloned()).collect()),
+            _ => together(each.clone()),
         };
         let stands = with_outcome(stands, outcome);
-        if shared.store.task_stands(task, &stands).await? && task.action == Action::VappCreate {
-            count(&each);
+        if at(Step::TaskStands, shared.store.task_stands(task, &stands)).await? && task.action == Action::VappCreate {
+            count(each.iter().map(|(_, stands)| stands));
         }
     }
     Ok(())
@@ -63,9 +67,40 @@ pub(crate) async fn vdc(shared: &Shared, id: VdcId, version: i64, outcome: &Outc
         other => with_outcome(Verdict::Open { progress: None, message: String::new() }, other),
     };
     for task in &open {
-        shared.store.task_stands(task, &stands).await?;
+        at(Step::TaskStands, shared.store.task_stands(task, &stands)).await?;
     }
     Ok(())
+}
+
+/// All open tasks, held against what is known by now: whoever should have ended one may have died before it could.
+/// What they wait for is left to those who know.
+pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
+    for (kind, id) in shared.store.open_task_objects().await? {
+        let open = shared.store.open_tasks(&[id]).await?;
+        let vms = match kind {
+            Kind::Vapp => shared.store.vms_known_of(VappId(id)).await?,
+            _ => shared.store.vm_known(VmId(id)).await?.into_iter().collect(),
+        };
+        let gone = kind == Kind::Vapp && shared.store.vapp_work(id).await?.is_none_or(|v| v.gone);
+        for task in open {
+            let stands = match task.action {
+                Action::VappDelete if gone => Verdict::Done,
+                Action::VappDelete => continue,
+                action if kind == Kind::Vapp => together(of_each(action, &vms)),
+                Action::VmDelete => verdict(task.action, vms.first()),
+                action => vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm)),
+            };
+            if !matches!(stands, Verdict::Open { .. }) {
+                at(Step::TaskStands, shared.store.task_stands(&task, &stands)).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Those that were deleted meanwhile are not waited for: that was a later wish.
+fn of_each(action: Action, vms: &[Vm]) -> Vec<(String, Verdict)> {
+    vms.iter().filter(|v| !v.deleted).map(|v| (v.name.clone(), of_one(action, v))).collect()
 }
 
 /// A machine that can't be brought to what was asked for will not get there by waiting.

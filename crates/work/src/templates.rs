@@ -1,5 +1,8 @@
 //! What templates a hub has, by watch: OpenShift's templates of VMs, and images with an instance type.
-use crate::Shared;
+use crate::{
+    Shared,
+    drill::{Step, at},
+};
 use futures::stream::{StreamExt, select_all};
 use hub::{
     Client, Key,
@@ -23,6 +26,7 @@ const INSTANTIATE: &str = "ssvirt.io/instantiate";
 const IMAGE_DISK_MB: i64 = 30 * 1024;
 /// Changes within this time are written together.
 const CALM: Duration = Duration::from_millis(200);
+const AGAIN: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 struct Known {
@@ -67,8 +71,8 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 Err(_) => return,
             },
             () = tokio::time::sleep_until(due) => {
-                write_at = None;
-                write(&shared, &hub, &known).await;
+                // the database may be away for a moment
+                write_at = if write(&shared, &hub, &known).await { None } else { Some(Instant::now() + AGAIN) };
                 false
             }
         };
@@ -122,9 +126,10 @@ impl From<Named> for String {
     }
 }
 
-async fn write(shared: &Shared, hub: &HubId, known: &Known) {
+/// False: it could not be written.
+async fn write(shared: &Shared, hub: &HubId, known: &Known) -> bool {
     let all = specs(known);
-    match shared.store.hub_templates_set(hub, &all).await {
+    match at(Step::Templates, shared.store.hub_templates_set(hub, &all)).await {
         Ok(true) => {
             tracing::info!(hub_id = %hub, count = all.len(), "the hub's templates changed");
             let _ = shared.store.wake_waiting("").await;
@@ -133,8 +138,12 @@ async fn write(shared: &Shared, hub: &HubId, known: &Known) {
             }
         }
         Ok(false) => {}
-        Err(e) => tracing::warn!(hub_id = %hub, error = %e, "a hub's templates could not be written"),
+        Err(e) => {
+            tracing::warn!(hub_id = %hub, error = %e, "a hub's templates could not be written");
+            return false;
+        }
     }
+    true
 }
 
 /// Source, uid and what a catalog shows.

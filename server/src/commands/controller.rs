@@ -189,6 +189,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         gate: domain.gate.clone(),
         clock: domain.clock.clone(),
         template_namespaces: settings.hubs.template_namespaces.clone(),
+        times: work::drill::times(),
     });
     tracing::info!("the controller runs");
     shutdown.begun().await;

@@ -40,6 +40,9 @@ pub struct Options {
     pub at_once: usize,
     /// How often a hub that is down is tried.
     pub probe_every: Duration,
+    /// How long a watch that failed rests, at first and at most.
+    pub first_rest: Duration,
+    pub longest_rest: Duration,
     /// The largest answer that is read.
     pub largest: usize,
     pub user_agent: String,
@@ -55,6 +58,8 @@ impl Default for Options {
             burst: 150,
             at_once: 32,
             probe_every: Duration::from_secs(5),
+            first_rest: Duration::from_millis(500),
+            longest_rest: Duration::from_secs(30),
             largest: 64 << 20,
             user_agent: concat!("ssvirt/", env!("CARGO_PKG_VERSION")).to_owned(),
         }
@@ -163,6 +168,10 @@ impl Client {
             Some(v) => Ok(v.to_owned()),
             None => Err(Error::Odd("/version names no version".into())),
         }
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
     }
 
     pub(crate) fn now(&self) -> time::OffsetDateTime {

@@ -22,6 +22,8 @@ pub const OWNER: &str = "ssvirt.io/owner";
 pub const CREATED_FROM: &str = "ssvirt.io/created-from";
 pub const DESCRIPTION: &str = "ssvirt.io/description";
 pub const COMPUTER_NAME: &str = "ssvirt.io/computer-name";
+/// On VMs: which of the changes that were asked for the object was last brought to.
+pub const GENERATION: &str = "ssvirt.io/generation";
 
 /// What all that we make carries: the selector of watches.
 pub fn ours() -> String {

@@ -1,7 +1,7 @@
 //! Changes to what is there: merge patches that carry the uid, so that they touch the object we made and no other.
 use crate::Resource;
 use crate::shape::{
-    names::COMPUTER_NAME,
+    names::{COMPUTER_NAME, GENERATION},
     vm::{Identity, Size, cpu},
 };
 use serde_json::{Map, Value, json};
@@ -50,6 +50,13 @@ pub fn fenced(patch: Value, uid: &str) -> Value {
     Value::Object(fields)
 }
 
+/// A patch that counts only as long as nothing has changed since the object was read: who decides by what was read must not
+/// undo what others did after it.
+pub fn unchanged_since(mut patch: Value, seen: &Value) -> Value {
+    patch["metadata"]["resourceVersion"] = seen["metadata"]["resourceVersion"].clone();
+    patch
+}
+
 /// `running` is the old way to say it; a VM from a template may still have it, and both together are refused.
 pub fn power(uid: &str, strategy: RunStrategy) -> Value {
     fenced(json!({"spec": {"runStrategy": strategy.key(), "running": null}}), uid)
@@ -74,9 +81,13 @@ pub fn resize(uid: &str, size: &Size) -> Value {
 }
 
 /// After a VM was renamed, described or given to somebody else.
-pub fn identity(uid: &str, id: &Identity, computer_name: &str) -> Value {
+///
+/// `generation`: of what was asked for. With every new one the object changes, so that whoever still works on an older one
+/// is told that it did.
+pub fn identity(uid: &str, id: &Identity, computer_name: &str, generation: i64) -> Value {
     let mut annotations = id.annotations();
     annotations.insert(COMPUTER_NAME.into(), json!(computer_name));
+    annotations.insert(GENERATION.into(), json!(generation.to_string()));
     // what became empty is to go
     for key in [crate::shape::names::DESCRIPTION, crate::shape::names::OWNER] {
         annotations.entry(key).or_insert(Value::Null);

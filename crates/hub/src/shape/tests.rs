@@ -154,7 +154,7 @@ fn every_patch_carries_the_uid() {
         patch::power("u", RunStrategy::RerunOnFailure),
         patch::resize("u", &size),
         patch::resize("u", &Size::InstanceType("u1.large".into())),
-        patch::identity("u", &identity(1, "a"), "a"),
+        patch::identity("u", &identity(1, "a"), "a", 1),
         patch::grow_claim("u", 5),
         patch::fenced(json!({}), "u"),
         patch::fenced(json!({"metadata": {"uid": "other"}}), "u"),

@@ -3,8 +3,9 @@
 use serde_json::Value;
 use std::sync::Arc;
 
+/// What became of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
     Added,
     Modified,
     Deleted,
@@ -26,6 +27,18 @@ pub(crate) struct Event {
     pub change: Change,
     pub object: Arc<Value>,
     pub before: Option<Arc<Value>>,
+}
+
+type Sees = dyn Fn(&str, Change, &Value) + Send + Sync;
+
+/// Somebody who sees every change of every object, in the order they are made.
+#[derive(Clone)]
+pub(crate) struct Witness(pub Arc<Sees>);
+
+impl std::fmt::Debug for Witness {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("a witness")
+    }
 }
 
 impl Event {

@@ -3,7 +3,8 @@
 mod event;
 mod journal;
 
-pub(crate) use event::{Change, Event};
+pub use event::Change;
+pub(crate) use event::{Event, Witness};
 pub(crate) use journal::Journal;
 
 use crate::{
@@ -55,6 +56,7 @@ pub(crate) struct State {
     /// Held while the journal is open.
     lock: Option<std::fs::File>,
     pub todo: Todo,
+    pub witnesses: Vec<Witness>,
 }
 
 impl State {
@@ -67,6 +69,7 @@ impl State {
             journal: None,
             lock: None,
             todo,
+            witnesses: Vec::new(),
         };
         for kind in kinds {
             state.serve(kind);
@@ -281,6 +284,9 @@ impl State {
         let table = &mut self.tables[id.0];
         let version = event.version;
         self.todo.note(id, &table.kind, &event);
+        for witness in &self.witnesses {
+            (witness.0)(&table.kind.plural, event.change, &event.object);
+        }
         table.history.push_back(event);
         while table.history.len() > HISTORY {
             if let Some(old) = table.history.pop_front() {

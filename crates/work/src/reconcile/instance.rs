@@ -1,7 +1,11 @@
 //! The TemplateInstance of a vApp: OpenShift makes the machines from a copy of the template in which they are halted and
 //! carry our names and labels. Here it is asked for, followed to its end, and removed.
 use super::{place, secret, told, vdc};
-use crate::{Shared, queue::Outcome};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+};
 use hub::{
     Client, Key,
     apply::{Deleted, Home, Owner, Propagation},
@@ -71,7 +75,7 @@ pub(super) async fn keep(
     if vapp.instance_uid.is_some() && vapp.vms_unmade == 0 {
         return Ok(Outcome::Done);
     }
-    let Some(at) = shared.store.place(vapp.vdc, hub).await?.filter(|p| p.ready) else {
+    let Some(there) = shared.store.place(vapp.vdc, hub).await?.filter(|p| p.ready) else {
         vdc::want(shared, vapp.vdc, vapp.org, hub).await?;
         return Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made.".into()));
     };
@@ -80,33 +84,44 @@ pub(super) async fn keep(
         let Some((namespace, name)) = source.strip_prefix("template/").and_then(|s| s.split_once('/')) else {
             return Ok(Outcome::Failed(format!("{source} is no template of OpenShift").into()));
         };
-        let template = match client.get(&TEMPLATES, &Key::new(namespace, name)).await {
+        let template = match at(Step::TemplateGet, client.get(&TEMPLATES, &Key::new(namespace, name))).await {
             Err(hub::Error::NotFound(_)) => {
                 let why = format!("The template {name} is not on the hub any more. Choose another one.");
                 return Ok(Outcome::Failed(why.into()));
             }
             other => told!(other),
         };
-        let instance = planned(shared, vapp, &at.namespace, source).await?;
+        let instance = planned(shared, vapp, &there.namespace, source).await?;
         let manifest = match shape::template_instance(&instance, &template) {
             Ok(manifest) => manifest,
             Err(e) => return Ok(Outcome::Failed(e.to_string().into())),
         };
         let owner = Owner::new(VAPP_ID, vapp.id);
-        let uid = at.namespace_uid.clone().unwrap_or_default();
-        let home = Home { namespace: at.namespace.clone(), uid, vdc: vapp.vdc.0 };
+        let uid = there.namespace_uid.clone().unwrap_or_default();
+        let home = Home { namespace: there.namespace.clone(), uid, vdc: vapp.vdc.0 };
         // from here on something of it may be on that hub
-        if !shared.store.vapp_attempted(claim).await? {
+        if !at(Step::VappAttempted, shared.store.vapp_attempted(claim)).await? {
             return Ok(Outcome::Retry(None, "another worker took it over".into()));
         }
-        let kept =
-            told!(client.create_or_adopt(&SECRETS, &shape::parameter_secret(&instance), &owner, Some(&home)).await);
-        let made = told!(client.create_or_adopt(&TEMPLATE_INSTANCES, &manifest, &owner, Some(&home)).await);
-        let key = key(&at.namespace, vapp.id);
-        told!(secret::tie(&client, &key, &kept, &TEMPLATE_INSTANCES, &instance.object(), &made.uid).await);
-        shared.store.vapp_instance_made(claim, Some(&made.uid)).await?;
+        let parameters = shape::parameter_secret(&instance);
+        let kept = client.create_or_adopt(&SECRETS, &parameters, &owner, Some(&home));
+        let kept = match at(Step::ParametersMake, kept).await {
+            Err(hub::Error::NotFound(_)) => return vdc::anew(shared, &client, vapp.vdc, vapp.org, &there).await,
+            other => told!(other),
+        };
+        let made = client.create_or_adopt(&TEMPLATE_INSTANCES, &manifest, &owner, Some(&home));
+        let made = told!(at(Step::InstanceMake, made).await);
+        let key = key(&there.namespace, vapp.id);
+        let object = instance.object();
+        let tie = secret::tie(&client, &key, &kept, &TEMPLATE_INSTANCES, &object, &made.uid);
+        told!(at(Step::ParametersTie, tie).await);
+        if !at(Step::InstanceMade, shared.store.vapp_instance_made(claim, Some(&made.uid))).await? {
+            // it may have been deleted meanwhile, and then nobody else looks for what was just made
+            shared.store.vapp_again(vapp.id).await?;
+            return Ok(Outcome::Retry(None, "another worker took it over".into()));
+        }
     }
-    Ok(match told!(stand(&client, &at.namespace, vapp.id).await) {
+    Ok(match told!(at(Step::InstanceStand, stand(&client, &there.namespace, vapp.id)).await) {
         Stand::Ready => {
             shared.store.wake_instance(vapp.id).await?;
             Outcome::Done
@@ -151,24 +166,25 @@ async fn planned(shared: &Shared, vapp: &VappWork, namespace: &str, source: &str
 /// Done when nothing of it is left. What is there under its name and label is its, also if no answer ever told us so.
 pub(super) async fn remove(shared: &Shared, vapp: &VappWork) -> Result<Outcome> {
     let Some(hub) = &vapp.hub else { return Ok(Outcome::Done) };
-    let Some(at) = shared.store.place(vapp.vdc, hub).await? else { return Ok(Outcome::Done) };
+    let Some(there) = shared.store.place(vapp.vdc, hub).await? else { return Ok(Outcome::Done) };
     let client = shared.hubs.client(hub).await?;
-    let key = key(&at.namespace, vapp.id);
-    match client.get(&TEMPLATE_INSTANCES, &key).await {
+    let key = key(&there.namespace, vapp.id);
+    match at(Step::InstanceFind, client.get(&TEMPLATE_INSTANCES, &key)).await {
         Ok(found) if is_of(&found, vapp.id) => {
             let seen = read::template_instance(&found).unwrap_or_default();
             // OpenShift removes what it wrote down, and after a failure it wrote down nothing
             if seen.failed.is_some() {
-                told!(sweep(&client, &at.namespace, &found, vapp.id).await);
+                told!(sweep(&client, &there.namespace, &found, vapp.id).await);
             }
-            if !told!(delete(&client, &TEMPLATE_INSTANCES, &key, &found).await) {
+            if !told!(at(Step::InstanceDelete, delete(&client, &TEMPLATE_INSTANCES, &key, &found)).await) {
                 return Ok(Outcome::Wait(Duration::from_secs(1), "The template's instance is being deleted.".into()));
             }
         }
         Ok(_) | Err(hub::Error::NotFound(_) | hub::Error::NotServed(_)) => {}
         Err(e) => return Ok(super::refused(&e)),
     }
-    told!(secret::remove(&client, &key, &Owner::new(VAPP_ID, vapp.id)).await);
+    let owner = Owner::new(VAPP_ID, vapp.id);
+    told!(at(Step::ParametersDelete, secret::remove(&client, &key, &owner)).await);
     Ok(Outcome::Done)
 }
 

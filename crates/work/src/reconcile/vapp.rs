@@ -1,6 +1,11 @@
 //! A vApp: where it goes, and what OpenShift makes of a template that asks for it.
 use super::instance;
-use crate::{Shared, queue::Outcome, settle};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+    settle,
+};
 use model::{Result, can, placement, vm::Vm};
 use std::time::{Duration, Instant};
 use store::{Claim, VappWork};
@@ -27,7 +32,7 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
     // machines that were added later belong where the others are
     if vapp.attempted {
         let late = shared.store.vms_known_of(vapp.id).await?;
-        shared.store.vapp_spread(claim).await?;
+        at(Step::VappSpread, shared.store.vapp_spread(claim)).await?;
         late.iter().filter(|vm| vm.hub.is_none()).for_each(|vm| routed(vm, &hub));
     }
     match &vapp.instance_of {
@@ -51,7 +56,7 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     metrics::histogram!("ssvirt_hub_selection_seconds", "kind" => "virtualmachines")
         .record(started.elapsed().as_secs_f64());
     let vms = shared.store.vms_known_of(vapp.id).await?;
-    if !shared.store.vapp_place(claim, &placement).await? {
+    if !at(Step::VappPlace, shared.store.vapp_place(claim, &placement)).await? {
         return Ok(None);
     }
     match &placement.hub {
@@ -85,6 +90,6 @@ async fn remove(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outco
     if vapp.vms_left > 0 {
         return Ok(Outcome::Wait(Duration::from_secs(5), "Its VMs are being deleted.".into()));
     }
-    shared.store.vapp_gone(claim).await?;
+    at(Step::VappGone, shared.store.vapp_gone(claim)).await?;
     Ok(Outcome::Done)
 }

@@ -2,13 +2,15 @@
 use super::{place, refused, told};
 use crate::{
     Shared,
+    drill::{Step, at},
     queue::{Outcome, Why},
     settle,
 };
 use hub::{
     Client, Key,
     apply::{Deleted, Owner, Propagation},
-    resource::{NAMESPACES, NETWORK_POLICIES, RESOURCE_QUOTAS},
+    read,
+    resource::{NAMESPACES, NETWORK_POLICIES, RESOURCE_QUOTAS, VIRTUAL_MACHINES},
     shape::{names::VDC_ID, namespace as shape},
 };
 use model::{HubId, Kind, Result, can, placement};
@@ -31,34 +33,38 @@ async fn keep_all(shared: &Shared, claim: &Claim, mut vdc: VdcWork) -> Result<Ou
         let Some(hub) = placed.hub else {
             return Ok(Outcome::Wait(Duration::from_secs(30), placed.because.into()));
         };
-        shared.store.place_want(vdc.id, &hub).await?;
+        at(Step::PlaceWant, shared.store.place_want(vdc.id, &hub)).await?;
         let Some(again) = shared.store.vdc_work(claim.id).await? else { return Ok(Outcome::Done) };
         vdc = again;
     }
     let mut worst = Outcome::Done;
-    for at in vdc.places.iter().filter(|p| !p.ready || p.applied != Some(vdc.version)) {
-        match keep(shared, claim, &vdc, at).await? {
-            Outcome::Done => shared.store.wake_waiting(&at.hub.0).await?,
-            other => worst = on(&at.hub, other),
+    for there in vdc.places.iter().filter(|p| !p.ready || p.applied != Some(vdc.version)) {
+        match keep(shared, claim, &vdc, there).await? {
+            Outcome::Done => shared.store.wake_waiting(&there.hub.0).await?,
+            other => worst = on(&there.hub, other),
         }
     }
     Ok(worst)
 }
 
-async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, at: &Place) -> Result<Outcome> {
-    let client = shared.hubs.client(&at.hub).await?;
-    let labels = place(vdc.org, &vdc.org_name, vdc.id, &vdc.name, &at.namespace);
+async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> Result<Outcome> {
+    let client = shared.hubs.client(&there.hub).await?;
+    let labels = place(vdc.org, &vdc.org_name, vdc.id, &vdc.name, &there.namespace);
     let owner = Owner::new(VDC_ID, vdc.id);
-    let key = Key::global(&at.namespace);
-    let uid = match &at.namespace_uid {
+    let key = Key::global(&there.namespace);
+    let uid = match &there.namespace_uid {
         Some(uid) => {
             let patch = shape::namespace_patch(&labels, vdc.enabled);
-            told!(client.patch_fenced(&NAMESPACES, &key, uid, patch).await);
+            match at(Step::NamespacePatch, client.patch_fenced(&NAMESPACES, &key, uid, patch)).await {
+                Err(hub::Error::NotOurs(_)) => return anew(shared, &client, vdc.id, vdc.org, there).await,
+                other => drop(told!(other)),
+            }
             uid.clone()
         }
         None => {
             let manifest = shape::namespace(&labels, vdc.enabled, false);
-            let made = match client.create_or_adopt(&NAMESPACES, &manifest, &owner, None).await {
+            let made = client.create_or_adopt(&NAMESPACES, &manifest, &owner, None);
+            let made = match at(Step::NamespaceMake, made).await {
                 Ok(made) => made,
                 Err(e) => {
                     return Ok(refused(&e).because(|why| Why {
@@ -67,27 +73,28 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, at: &Place) -> Resu
                     }));
                 }
             };
-            if !shared.store.place_made(claim, &at.hub, &made.uid).await? {
-                return Ok(lost());
+            if !at(Step::PlaceMade, shared.store.place_made(claim, &there.hub, &made.uid)).await? {
+                return lost(shared, vdc, there).await;
             }
             made.uid
         }
     };
-    let home = hub::apply::Home { namespace: at.namespace.clone(), uid, vdc: vdc.id.0 };
-    let quota = told!(
-        client
-            .create_or_adopt(&RESOURCE_QUOTAS, &shape::resource_quota(&labels, &vdc.limits), &owner, Some(&home))
-            .await
-    );
+    let home = hub::apply::Home { namespace: there.namespace.clone(), uid, vdc: vdc.id.0 };
+    let limits = shape::resource_quota(&labels, &vdc.limits);
+    let quota = client.create_or_adopt(&RESOURCE_QUOTAS, &limits, &owner, Some(&home));
+    let quota = told!(at(Step::QuotaMake, quota).await);
     if quota.adopted {
-        let key = Key::new(&at.namespace, shape::QUOTA);
-        told!(client.patch_fenced(&RESOURCE_QUOTAS, &key, &quota.uid, shape::resource_quota_patch(&vdc.limits)).await);
+        let key = Key::new(&there.namespace, shape::QUOTA);
+        let patch = shape::resource_quota_patch(&vdc.limits);
+        told!(at(Step::QuotaPatch, client.patch_fenced(&RESOURCE_QUOTAS, &key, &quota.uid, patch)).await);
     }
     for policy in shape::network_policies(&labels, shape::Egress::Open) {
-        told!(client.create_or_adopt(&NETWORK_POLICIES, &policy, &owner, Some(&home)).await);
+        let made = client.create_or_adopt(&NETWORK_POLICIES, &policy, &owner, Some(&home));
+        told!(at(Step::PolicyMake, made).await);
     }
-    if !shared.store.place_applied(claim, &at.hub, &quota.uid, vdc.version).await? {
-        return Ok(lost());
+    let applied = shared.store.place_applied(claim, &there.hub, &quota.uid, vdc.version);
+    if !at(Step::PlaceApplied, applied).await? {
+        return lost(shared, vdc, there).await;
     }
     Ok(Outcome::Done)
 }
@@ -95,41 +102,52 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, at: &Place) -> Resu
 /// The namespaces go one after the other; a place is forgotten only when its namespace is proven to be gone.
 async fn remove(shared: &Shared, claim: &Claim, vdc: &VdcWork) -> Result<Outcome> {
     let mut worst = Outcome::Done;
-    for at in &vdc.places {
-        match remove_at(shared, claim, vdc, at).await? {
+    for there in &vdc.places {
+        match remove_at(shared, claim, vdc, there).await? {
             Outcome::Done => {}
-            other => worst = on(&at.hub, other),
+            other => worst = on(&there.hub, other),
         }
     }
     Ok(worst)
 }
 
-async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, at: &Place) -> Result<Outcome> {
-    let client = shared.hubs.client(&at.hub).await?;
-    let uid = match &at.namespace_uid {
+async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> Result<Outcome> {
+    let client = shared.hubs.client(&there.hub).await?;
+    let uid = match &there.namespace_uid {
         Some(uid) => Some(uid.clone()),
-        None => told!(made_by_an_earlier_try(&client, vdc, at).await),
+        None => told!(at(Step::NamespaceFind, made_by_an_earlier_try(&client, vdc, there)).await),
     };
     let Some(uid) = uid else {
-        shared.store.place_gone(claim, &at.hub).await?;
+        at(Step::PlaceGone, shared.store.place_gone(claim, &there.hub)).await?;
         return Ok(Outcome::Done);
     };
-    let key = Key::global(&at.namespace);
-    let deleted = match client.delete_fenced(&NAMESPACES, &key, &uid, Propagation::Background).await {
+    let key = Key::global(&there.namespace);
+    // ours are gone by now: a machine that is still there is somebody else's, and would go with the namespace
+    let machines = client.list(&VIRTUAL_MACHINES, Some(&there.namespace), "", read::meta);
+    let others = told!(at(Step::NamespaceEmpty, machines).await).0;
+    if let Some(other) = others.iter().find(|m| m.deleting.is_none()) {
+        let why = format!(
+            "The namespace {} holds the VM {}, which is not of here. Delete or move it there.",
+            there.namespace, other.key.name
+        );
+        return Ok(Outcome::Wait(Duration::from_secs(60), why.into()));
+    }
+    let delete = client.delete_fenced(&NAMESPACES, &key, &uid, Propagation::Background);
+    let deleted = match at(Step::NamespaceDelete, delete).await {
         // another has the name now: ours is gone
         Err(hub::Error::NotOurs(_)) => Deleted::Gone,
         other => told!(other),
     };
-    if deleted == Deleted::Gone || told!(client.is_gone(&NAMESPACES, &key, &uid).await) {
-        shared.store.place_gone(claim, &at.hub).await?;
+    if deleted == Deleted::Gone || told!(at(Step::NamespaceGone, client.is_gone(&NAMESPACES, &key, &uid)).await) {
+        at(Step::PlaceGone, shared.store.place_gone(claim, &there.hub)).await?;
         return Ok(Outcome::Done);
     }
-    let why = format!("The namespace {} is still being deleted.", at.namespace);
+    let why = format!("The namespace {} is still being deleted.", there.namespace);
     Ok(Outcome::Wait(Duration::from_secs(2), why.into()))
 }
 
-async fn made_by_an_earlier_try(client: &Client, vdc: &VdcWork, at: &Place) -> hub::Result<Option<String>> {
-    match client.get(&NAMESPACES, &Key::global(&at.namespace)).await {
+async fn made_by_an_earlier_try(client: &Client, vdc: &VdcWork, there: &Place) -> hub::Result<Option<String>> {
+    match client.get(&NAMESPACES, &Key::global(&there.namespace)).await {
         Ok(found) if found["metadata"]["labels"][VDC_ID] == vdc.id.to_string().as_str() => {
             Ok(found["metadata"]["uid"].as_str().map(str::to_owned))
         }
@@ -140,7 +158,7 @@ async fn made_by_an_earlier_try(client: &Client, vdc: &VdcWork, at: &Place) -> h
 
 /// Asks for the VDC's place on a hub, for a machine that needs it.
 pub(super) async fn want(shared: &Shared, vdc: model::VdcId, org: model::OrgId, hub: &HubId) -> Result<()> {
-    shared.store.place_want(vdc, hub).await?;
+    at(Step::PlaceWant, shared.store.place_want(vdc, hub)).await?;
     shared.store.enqueue(Kind::Vdc, vdc, org, "").await
 }
 
@@ -149,6 +167,25 @@ fn on(hub: &HubId, outcome: Outcome) -> Outcome {
     outcome.because(|why| Why { full: format!("{hub}: {}", why.full), ..why })
 }
 
-fn lost() -> Outcome {
-    Outcome::Retry(None, "another worker took it over".into())
+/// What was just done may be older than what others did meanwhile, or come after the VDC's end: it is looked at again.
+async fn lost(shared: &Shared, vdc: &VdcWork, there: &Place) -> Result<Outcome> {
+    shared.store.place_again(vdc.id, &there.hub).await?;
+    Ok(Outcome::Retry(None, "another worker took it over".into()))
+}
+
+/// The namespace is not found. If it is truly gone, it is made anew: what was in it is lost, what comes is not.
+pub(super) async fn anew(
+    shared: &Shared,
+    client: &Client,
+    vdc: model::VdcId,
+    org: model::OrgId,
+    there: &Place,
+) -> Result<Outcome> {
+    let uid = there.namespace_uid.as_deref().unwrap_or_default();
+    if told!(client.is_gone(&NAMESPACES, &Key::global(&there.namespace), uid).await) {
+        tracing::warn!(hub_id = %there.hub, namespace = there.namespace, "a VDC's namespace was deleted by hand");
+        shared.store.place_vanished(vdc, &there.hub, uid).await?;
+        shared.store.enqueue(Kind::Vdc, vdc, org, "").await?;
+    }
+    Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made anew.".into()))
 }

@@ -34,8 +34,6 @@ use uuid::Uuid;
 
 /// Everybody's password, and the name of the provider's administrator.
 pub(crate) const PASSWORD: &str = "correct horse battery";
-/// What secrets are sealed with.
-const SECRET: &str = "a master secret that is long enough";
 pub(crate) const ADMINISTRATOR: &str = "administrator";
 
 /// One for all tests: a hash takes 19 MiB and a core.
@@ -55,7 +53,7 @@ pub(super) async fn furnish(store: &Store) {
 fn domain_on(store: Store, clock: Clock) -> Domain {
     // simulated hubs are on loopback
     let gate = Gate::open();
-    let vault = Some(Vault::new(store.clone(), SECRET));
+    let vault = Some(Vault::new(store.clone(), TestApp::SECRET));
     let simulator: Option<Arc<dyn Simulator>> = Some(Arc::new(Played::default()));
     Domain { store, hasher: HASHER.clone(), clock, sessions: SessionLimits::default(), vault, gate, simulator }
 }
@@ -89,6 +87,9 @@ pub(crate) struct TestApp {
 }
 
 impl TestApp {
+    /// What secrets are sealed with.
+    pub(crate) const SECRET: &str = "q83Vn0Jr1Lx7Zt5Hc2Wb9Ky4Md6Pf8Ga";
+
     /// The server on a database that holds the provider and nothing else.
     pub(crate) async fn start() -> TestApp {
         TestApp::on(Arc::new(Database::new().await), &[]).await

@@ -51,6 +51,7 @@ impl Hubs {
             // tasks and delays go by the wall here
             clock: domain::system_clock(),
             template_namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(),
+            times: work::Times::default(),
         };
         *self.controller.lock().unwrap() = Some(Controller::start(config));
     }

@@ -1,0 +1,146 @@
+//! Where a worker can be made to die or to freeze, for the tests of faults: before and after every call to a hub and every
+//! write-back. `SSVIRT_DRILL=die:vm.make.after` kills the process there as `kill -9` would, `stop:…` freezes it as SIGSTOP
+//! would, `quick` takes the short times of tests. Builds for release have nothing of it.
+use crate::Times;
+
+macro_rules! steps {
+    ($($step:ident $name:literal,)*) => {
+        /// Everything a worker does that others can see.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Step { $($step,)* }
+
+        impl Step {
+            pub const ALL: &[Step] = &[$(Step::$step,)*];
+
+            pub fn name(self) -> &'static str {
+                match self { $(Step::$step => $name,)* }
+            }
+        }
+    };
+}
+
+steps! {
+    // the queue
+    Work "queue.work",
+    Extend "queue.extend",
+    WorkDone "queue.done",
+    WorkLater "queue.later",
+    // a VDC on its hubs
+    PlaceWant "vdc.want",
+    NamespaceMake "vdc.namespace.make",
+    NamespacePatch "vdc.namespace.patch",
+    PlaceMade "vdc.made",
+    QuotaMake "vdc.quota.make",
+    QuotaPatch "vdc.quota.patch",
+    PolicyMake "vdc.policy.make",
+    PlaceApplied "vdc.applied",
+    NamespaceFind "vdc.namespace.find",
+    NamespaceEmpty "vdc.namespace.empty",
+    NamespaceDelete "vdc.namespace.delete",
+    NamespaceGone "vdc.namespace.gone",
+    PlaceGone "vdc.gone",
+    // a vApp
+    VappPlace "vapp.place",
+    VappSpread "vapp.spread",
+    TemplateGet "vapp.template.get",
+    VappAttempted "vapp.attempted",
+    ParametersMake "vapp.parameters.make",
+    InstanceMake "vapp.instance.make",
+    ParametersTie "vapp.parameters.tie",
+    InstanceMade "vapp.instance.made",
+    InstanceStand "vapp.instance.stand",
+    InstanceFind "vapp.instance.find",
+    InstanceDelete "vapp.instance.delete",
+    ParametersDelete "vapp.parameters.delete",
+    VappGone "vapp.gone",
+    // a VM
+    VmAttempted "vm.attempted",
+    GuestMake "vm.guest.make",
+    VmMake "vm.make",
+    GuestTie "vm.guest.tie",
+    VmFind "vm.find",
+    VmMade "vm.made",
+    VmGet "vm.get",
+    VmHolds "vm.holds",
+    VmNames "vm.names",
+    VmResize "vm.resize",
+    VmPower "vm.power",
+    VmStop "vm.stop",
+    VmPause "vm.pause",
+    VmUnpause "vm.unpause",
+    VmReboot "vm.reboot",
+    VmReset "vm.reset",
+    VmApplied "vm.applied",
+    VmProblem "vm.problem",
+    VmDelete "vm.delete",
+    VmGoneThere "vm.gone-there",
+    GuestDelete "vm.guest.delete",
+    VmGone "vm.gone",
+    VmCollect "vm.collect",
+    // what hubs report
+    HubLease "hub.lease",
+    HubReport "hub.report",
+    HubAnswers "hub.answers",
+    HubSilent "hub.silent",
+    Templates "hub.templates",
+    Observe "seen.observe",
+    Outside "seen.outside",
+    Missing "seen.missing",
+    Stranger "seen.stranger",
+    TaskStands "task.stands",
+}
+
+/// Does it, and dies or freezes before or after it if this process is to.
+pub(crate) async fn at<T>(step: Step, doing: impl Future<Output = T>) -> T {
+    reached(step, "before");
+    let done = doing.await;
+    reached(step, "after");
+    done
+}
+
+#[cfg(not(debug_assertions))]
+fn reached(_: Step, _: &str) {}
+
+/// The times that this process is to take: the usual ones, if it is not part of a drill.
+#[cfg(not(debug_assertions))]
+pub fn times() -> Times {
+    Times::default()
+}
+
+#[cfg(debug_assertions)]
+use on::reached;
+#[cfg(debug_assertions)]
+pub use on::times;
+
+#[cfg(debug_assertions)]
+mod on {
+    use super::{Step, Times};
+    use rustix::process::{Signal, getpid, kill_process};
+    use std::sync::LazyLock;
+
+    #[expect(clippy::disallowed_methods, reason = "no setting: builds for release do not read it")]
+    static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+        std::env::var("SSVIRT_DRILL").map(|o| o.split(',').map(str::to_owned).collect()).unwrap_or_default()
+    });
+
+    pub fn times() -> Times {
+        if ORDERS.iter().any(|o| o == "quick") { Times::quick() } else { Times::default() }
+    }
+
+    pub(super) fn reached(step: Step, moment: &str) {
+        for order in ORDERS.iter() {
+            let Some((what, place)) = order.split_once(':') else { continue };
+            if place.strip_prefix(step.name()).and_then(|rest| rest.strip_prefix('.')) != Some(moment) {
+                continue;
+            }
+            let signal = if what == "die" { Signal::KILL } else { Signal::STOP };
+            // others still run for a moment; the one that is to die does nothing more
+            let _ = kill_process(getpid(), signal);
+            if what == "die" {
+                loop {
+                    std::thread::park();
+                }
+            }
+        }
+    }
+}

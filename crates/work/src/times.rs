@@ -1,0 +1,73 @@
+//! How long things may take and how often is looked. The defaults are for real hubs; tests take shorter ones.
+use hub::client::Options;
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub struct Times {
+    /// How long a worker may be silent before others take its work, and how often it says that it lives.
+    pub lease: Duration,
+    pub extend: Duration,
+    /// The longest that due work waits when nothing wakes us.
+    pub poll: Duration,
+    /// Who writes what a hub reports may be silent for so long.
+    pub hub_lease: Duration,
+    /// How often hubs that came, went or changed are looked for.
+    pub look: Duration,
+    /// How often a hub is looked at in full, and one that does not answer.
+    pub check: Duration,
+    pub check_silent: Duration,
+    /// How often open tasks are held against what is known by now.
+    pub sweep: Duration,
+    /// What the pauses between two tries of a piece of work are multiplied by.
+    pub pauses: f64,
+    /// How hubs are called.
+    pub calls: Options,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        Times {
+            lease: Duration::from_secs(8),
+            extend: Duration::from_secs(2),
+            poll: Duration::from_secs(1),
+            hub_lease: Duration::from_secs(6),
+            look: Duration::from_secs(1),
+            check: Duration::from_secs(60),
+            check_silent: Duration::from_secs(5),
+            sweep: Duration::from_secs(10),
+            pauses: 1.0,
+            calls: Options::default(),
+        }
+    }
+}
+
+impl Times {
+    /// For tests of faults, where everything that is waited for is near.
+    pub fn quick() -> Times {
+        Times {
+            lease: Duration::from_millis(1500),
+            extend: Duration::from_millis(300),
+            poll: Duration::from_millis(250),
+            hub_lease: Duration::from_millis(1500),
+            look: Duration::from_millis(250),
+            check: Duration::from_secs(30),
+            check_silent: Duration::from_millis(500),
+            sweep: Duration::from_secs(1),
+            pauses: 0.05,
+            calls: Options {
+                connect: Duration::from_secs(2),
+                read: Duration::from_secs(3),
+                write: Duration::from_secs(4),
+                probe_every: Duration::from_millis(300),
+                first_rest: Duration::from_millis(100),
+                longest_rest: Duration::from_millis(800),
+                ..Options::default()
+            },
+        }
+    }
+
+    /// A pause that a reconciler asked for.
+    pub(crate) fn pause(&self, asked: Duration) -> Duration {
+        asked.mul_f64(self.pauses)
+    }
+}

@@ -1,0 +1,42 @@
+//! After a run that may leave machines in trouble: what is left is deleted, as people would, and must be gone without a
+//! trace. So the next run on the stage starts from order.
+use crate::{
+    fault::Fault,
+    operation::Subject,
+    oracle::Finding,
+    run::{PATIENCE, rest},
+    stage::Stage,
+};
+use domain::{vapp, vdc};
+use model::{Action, VappId};
+
+pub(crate) async fn up(stage: &Stage, fault: Fault, subject: &Subject) -> Vec<Finding> {
+    if !fault.may_fail() && !fault.own_vdc() {
+        return Vec::new();
+    }
+    let db = &stage.app.db;
+    let sql = format!(
+        "select coalesce(string_agg(id::text, ' '), '') from vapps where deleted_at is null and (vdc_id = '{}' or id = any(array[{}]::uuid[])) and name <> 'steady'",
+        subject.vdc,
+        subject.vapp.map(|v| format!("'{v}'")).unwrap_or_default()
+    );
+    for id in db.text(&sql).await.split_whitespace() {
+        let asked = vapp::delete(&stage.app.domain, &stage.admin, VappId(id.parse().unwrap()));
+        stage.ask(Action::VappDelete, asked).await.unwrap();
+    }
+    let prod = stage.prod().await;
+    if subject.vdc != prod {
+        stage
+            .until("a VDC without machines", async || {
+                db.count(&format!("vms where vdc_id = '{}' and gone_at is null", subject.vdc)).await == 0
+            })
+            .await;
+        if db.count(&format!("vdcs where id = '{}' and deleted_at is null", subject.vdc)).await == 1 {
+            let asked = vdc::delete(&stage.app.domain, &stage.admin, subject.vdc);
+            stage.ask(Action::VdcDelete, asked).await.unwrap();
+        }
+    }
+    // those that failed did so for a reason, and are over
+    db.execute("update tasks set status = 'aborted' where status = 'error'").await;
+    rest(stage, false, PATIENCE).await
+}

@@ -1,0 +1,216 @@
+//! What people ask for: each operation with what must be there before it.
+use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
+use domain::{hub, vapp, vdc, vm};
+use model::{Action, Error, HubId, Result, VappId, VdcId, VmId, quota::Limits, vdc::VdcSpec, vm::Power};
+use std::time::Duration;
+
+macro_rules! operations {
+    ($($op:ident $name:literal,)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Op { $($op,)* }
+
+        impl Op {
+            pub(crate) const ALL: &[Op] = &[$(Op::$op,)*];
+
+            pub(crate) fn name(self) -> &'static str {
+                match self { $(Op::$op => $name,)* }
+            }
+        }
+    };
+}
+
+operations! {
+    Deploy "deploy",
+    Compose "compose",
+    AddVm "add a VM",
+    PowerOn "power on",
+    PowerOff "power off",
+    Suspend "suspend",
+    Resume "resume",
+    Shutdown "shut down",
+    Reboot "reboot",
+    Reset "reset",
+    Resize "resize",
+    Rename "rename",
+    DeleteVm "delete VM",
+    DeleteVapp "delete vApp",
+    Instantiate "deploy by OpenShift",
+    DeleteInstance "delete OpenShift's vApp",
+    VdcCreate "create VDC",
+    VdcChange "change VDC",
+    VdcDisable "disable VDC",
+    VdcDelete "delete VDC",
+    HubRegister "register hub",
+    HubCordon "cordon hub",
+    HubRemove "remove hub",
+}
+
+/// What an operation is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Subject {
+    pub(crate) vdc: VdcId,
+    pub(crate) vapp: Option<VappId>,
+    pub(crate) vm: Option<VmId>,
+    /// For what is made by the operation itself.
+    pub(crate) name: String,
+}
+
+impl Op {
+    pub(crate) fn about_hub(self) -> bool {
+        matches!(self, Op::HubRegister | Op::HubCordon | Op::HubRemove)
+    }
+
+    pub(crate) fn about_vdc(self) -> bool {
+        matches!(self, Op::VdcCreate | Op::VdcChange | Op::VdcDisable | Op::VdcDelete)
+    }
+
+    /// Does it make machines?
+    pub(crate) fn makes(self) -> bool {
+        matches!(self, Op::Deploy | Op::Compose | Op::AddVm | Op::Instantiate)
+    }
+
+    /// Makes what it needs, in that VDC.
+    pub(crate) async fn prepare(self, stage: &Stage, vdc: VdcId) -> Subject {
+        let mut subject =
+            Subject { vdc, vapp: None, vm: None, name: stage.fresh(&self.name().replace(['\'', ' '], "-")) };
+        let with = async |power| stage.compose(vdc, &subject.name, &[power]).await.unwrap();
+        let vapp = match self {
+            Op::Deploy | Op::Compose | Op::Instantiate | Op::HubRegister => None,
+            Op::PowerOn | Op::Resize => Some(with(Power::Off).await),
+            Op::DeleteInstance => Some(stage.deploy(vdc, BY_OPENSHIFT, &subject.name).await.unwrap()),
+            Op::DeleteVapp => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
+            Op::VdcCreate | Op::VdcChange | Op::VdcDisable | Op::VdcDelete => {
+                if self != Op::VdcCreate {
+                    subject.vdc = stage.new_vdc(&subject.name).await.unwrap();
+                    stage.vdc_ready(subject.vdc).await;
+                }
+                None
+            }
+            Op::HubCordon | Op::HubRemove => {
+                stage.register("two").await.unwrap();
+                stage.hub_ready("two").await;
+                None
+            }
+            _ => Some(with(Power::On).await),
+        };
+        if let Some(id) = vapp {
+            stage.running(id).await;
+            subject.vapp = Some(id);
+            subject.vm = stage.vms_of(id).await.first().copied();
+        }
+        if let (Op::Resume, Some(id)) = (self, subject.vm) {
+            power(stage, id, Action::VmSuspend).await.unwrap();
+            stage.running(vapp.unwrap()).await;
+        }
+        subject
+    }
+
+    /// Asks for it once. What it made is noted in the subject.
+    pub(crate) async fn ask(self, stage: &Stage, subject: &mut Subject) -> Result<()> {
+        let (d, admin, operator) = (&stage.app.domain, &stage.admin, &stage.operator);
+        let (vapp_id, vm_id) = (subject.vapp, subject.vm);
+        let power = async |action| power(stage, vm_id.unwrap(), action).await;
+        match self {
+            Op::Deploy => subject.vapp = Some(stage.deploy(subject.vdc, SEVERAL, &subject.name).await?),
+            Op::Instantiate => subject.vapp = Some(stage.deploy(subject.vdc, BY_OPENSHIFT, &subject.name).await?),
+            Op::Compose => {
+                subject.vapp = Some(stage.compose(subject.vdc, &subject.name, &[Power::On, Power::Off]).await?);
+            }
+            Op::AddVm => {
+                let asked = vm::add(d, admin, vapp_id.unwrap(), machine("another", Power::On));
+                subject.vm = Some(stage.ask(Action::VmCreate, asked).await?.0);
+            }
+            Op::PowerOn | Op::Resume => power(Action::VmPowerOn).await?,
+            Op::PowerOff => power(Action::VmPowerOff).await?,
+            Op::Suspend => power(Action::VmSuspend).await?,
+            Op::Shutdown => power(Action::VmShutdown).await?,
+            Op::Reboot => power(Action::VmReboot).await?,
+            Op::Reset => power(Action::VmReset).await?,
+            Op::Resize => {
+                let asked = vm::resize(d, admin, vm_id.unwrap(), 3, 3072);
+                stage.ask(Action::VmResize, asked).await?;
+            }
+            Op::Rename => {
+                let id = vm_id.unwrap();
+                let now = vm::get(d, admin, id).await?;
+                if now.name != "renamed" {
+                    stage.ask(Action::VmEdit, vm::edit(d, admin, id, now.version, "renamed", "by a test")).await?;
+                }
+            }
+            Op::DeleteVm => drop(stage.ask(Action::VmDelete, vm::delete(d, admin, vm_id.unwrap())).await?),
+            Op::DeleteVapp | Op::DeleteInstance => {
+                stage.ask(Action::VappDelete, vapp::delete(d, admin, vapp_id.unwrap())).await?;
+            }
+            Op::VdcCreate => subject.vdc = stage.new_vdc(&subject.name).await?,
+            Op::VdcChange => {
+                let now = vdc::get(d, admin, subject.vdc).await?;
+                let limits = Limits { vms: Some(7), ..now.limits };
+                let spec = VdcSpec { limits, ..VdcSpec::from(&now) };
+                stage.ask(Action::VdcEdit, vdc::edit(d, admin, now.id, now.version, spec)).await?;
+            }
+            Op::VdcDisable => {
+                drop(stage.ask(Action::VdcDisable, vdc::set_enabled(d, admin, subject.vdc, false)).await?)
+            }
+            Op::VdcDelete => stage.ask(Action::VdcDelete, vdc::delete(d, admin, subject.vdc)).await?,
+            Op::HubRegister => stage.register("two").await?,
+            Op::HubCordon => drop(stage.ask(Action::HubCordon, hub::set_cordoned(d, operator, &two(), true)).await?),
+            Op::HubRemove => stage.ask(Action::HubDelete, hub::delete(d, operator, &two())).await?,
+        }
+        Ok(())
+    }
+
+    /// As a client that gets no clear answer: once more, until there is one.
+    pub(crate) async fn insist(self, stage: &Stage, subject: &mut Subject) {
+        for _ in 0..100 {
+            match self.ask(stage, subject).await {
+                Err(Error::Unavailable(_) | Error::Internal(_)) => tokio::time::sleep(Duration::from_millis(50)).await,
+                Ok(()) => break,
+                // an earlier try was taken, and only its answer was lost
+                Err(_) => break,
+            }
+        }
+        self.find(stage, subject).await;
+    }
+
+    /// What the operation made, if its answer was lost.
+    pub(crate) async fn find(self, stage: &Stage, subject: &mut Subject) {
+        let db = &stage.app.db;
+        if subject.vapp.is_none() && self.makes() {
+            let sql = format!("select max(id::text) from vapps where name = '{}'", subject.name);
+            subject.vapp = db.text(&sql).await.parse().ok().map(VappId);
+        }
+        if self == Op::VdcCreate {
+            let sql = format!("select max(id::text) from vdcs where name = '{}'", subject.name);
+            subject.vdc = db.text(&sql).await.parse().ok().map(VdcId).unwrap_or(subject.vdc);
+        }
+        if self == Op::AddVm {
+            let sql = format!(
+                "select max(id::text) from vms where name = 'another' and vapp_id = '{}'",
+                subject.vapp.unwrap()
+            );
+            subject.vm = db.text(&sql).await.parse().ok().map(VmId);
+        }
+    }
+
+    /// What would stand in the way of the next run on this stage.
+    pub(crate) async fn clear(self, stage: &Stage) {
+        if self.about_hub() {
+            for _ in 0..50 {
+                let two = two();
+                let asked = hub::delete(&stage.app.domain, &stage.operator, &two);
+                match stage.ask(Action::HubDelete, asked).await {
+                    Ok(()) | Err(Error::NotFound(_)) => return,
+                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                }
+            }
+        }
+    }
+}
+
+async fn power(stage: &Stage, vm: VmId, action: Action) -> Result<()> {
+    stage.ask(action, vm::power(&stage.app.domain, &stage.admin, vm, action)).await.map(drop)
+}
+
+fn two() -> HubId {
+    HubId("two".into())
+}
