@@ -18,6 +18,7 @@ mod limits;
 mod machine_state;
 mod needs;
 pub mod organization;
+mod organization_form;
 mod power_menu;
 pub mod profile;
 mod recent_events;
