@@ -256,8 +256,9 @@ async fn a_vdcs_task_ends_when_its_hubs_are_at_it_and_says_meanwhile_why_not() {
     vdc::set_enabled(d, admin, prod, false).await.unwrap();
     let waits = "running: Its hub does not answer as it should. It goes on when it does.";
     stage.until("a reason", async || stage.task(prod, Action::VdcDisable).await == waits).await;
-    let items = stage.app.domain.store.work_items(5).await.unwrap();
-    assert!(items[0].last_error.starts_with("one: "), "the provider reads which hub it is: {items:?}");
+    // the task is told first, and the queue right after it
+    let named = async || d.store.work_items(5).await.unwrap().iter().any(|i| i.last_error.starts_with("one: "));
+    stage.until("the hub's name, for the provider", named).await;
     vdc::set_enabled(d, admin, prod, true).await.unwrap();
     assert!(stage.task(prod, Action::VdcDisable).await.starts_with("aborted: Not waited for any more"));
     hub.faults().set(Fault::Refuse, false);
