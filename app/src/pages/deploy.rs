@@ -72,7 +72,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let body = view! {
         <PageHead
             title=title.clone()
-            lede=format!("From catalog {}. Everything has a default; only the name is yours to give.", t.catalog_name)
+            lede=format!("From catalog {}. {}", t.catalog_name, yours_to_give(&t))
         />
         {form}
     }
@@ -86,6 +86,15 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         Some(margin) => sheet.margin(margin),
         None => sheet,
     })
+}
+
+/// What nobody can do without typing.
+fn yours_to_give(t: &Template) -> &'static str {
+    if t.by_instance && t.parameters.iter().any(Parameter::needed) {
+        "The name and some of what the template asks for are yours to give; the rest has a default."
+    } else {
+        "Everything has a default; only the name is yours to give."
+    }
 }
 
 /// What came back, or nothing.
@@ -257,6 +266,8 @@ pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
     let (ask, mut problems) = read(&values, &t);
     // said with the rest, and not only when all else is well
     problems.take("name", name::check_title(&ask.name));
+    let wrong = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| p.wrong(values.get(&field_of(p))));
+    wrong.for_each(|message| problems.add("parameters", message));
     let chosen = chosen_vdc(&values, &vdcs);
     let vdc = with_problems(problems, chosen)?.id;
     let name = ask.name.trim().to_owned();

@@ -95,15 +95,17 @@ async fn a_template_that_openshift_makes_is_deployed_powered_resized_renamed_and
 async fn a_parameter_that_is_missing_or_wrong_is_said_beside_its_field() {
     let stage = Stage::set().await;
     let (form, admin) = (stage.guestbook().await, stage.app.sign_in("acme", "acme-admin").await);
-    let typed = [("name", "guests"), ("description", "Ours"), ("parameter.PORT", "http")];
-    let back = admin.fill(&form, &typed).await.must(422);
+    let typed = [("name", "guests"), ("description", "Ours"), ("parameter.PORT", "http"), ("vdc", "")];
+    let back = admin.fill(&form, &typed).await.must(422).says("Three things to put right.");
     assert_eq!(back.error_of("parameters").as_deref(), Some("Title is needed."));
     assert_eq!(back.error_of("parameter.PORT").as_deref(), Some("Port takes a number, such as 80."));
     for (name, value) in typed {
         assert_eq!(back.field(name).as_deref(), Some(value), "{name}");
     }
     assert_eq!(stage.app.db.count("vapps").await, 0);
-    admin.fill_page(&back, &form, &[("parameter.TITLE", "Guests"), ("parameter.PORT", "8080")]).await.must(303);
+    let vdc = stage.acme.vdc("prod").to_string();
+    let good = [("parameter.TITLE", "Guests"), ("parameter.PORT", "8080"), ("vdc", vdc.as_str())];
+    admin.fill_page(&back, &form, &good).await.must(303);
 }
 
 #[tokio::test]
