@@ -27,6 +27,7 @@ mod vapp;
 mod vault;
 mod vdc;
 mod vm;
+mod vm_report;
 mod vm_work;
 mod work;
 mod write;
@@ -48,7 +49,8 @@ pub use user::Credentials;
 pub use vapp::{NewVapp, VappWork};
 pub use vault::Vault;
 pub use vm::NewVm;
-pub use vm_work::{Before, Happened, Observed, Report, VmWork};
+pub use vm_report::{Happened, Observed, Report};
+pub use vm_work::{Before, VmWork};
 pub use work::{AT_ONCE_PER_HUB, Claim, Later};
 pub use write::{Record, Write};
 

@@ -1,0 +1,182 @@
+//! What hubs report of VMs, and what happens there that nobody here asked for.
+use crate::{Store, constraint::mapped};
+use model::{
+    HubId, OrgId, Result, UserId, VappId, VmId,
+    vm::{Power, Seen},
+};
+use uuid::Uuid;
+
+/// What a hub says of one of our VMs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    pub vm: Uuid,
+    pub uid: String,
+    pub resource_version: String,
+    pub seen: Seen,
+    pub reason: String,
+    pub run_strategy: String,
+    pub cpus: Option<i32>,
+    pub memory_mb: Option<i64>,
+    pub node: String,
+    pub ips: Vec<String>,
+    pub guest_os: String,
+    pub progress: Option<i16>,
+    pub restart_needed: bool,
+    /// The object's own count of changes to what it asks for.
+    pub generation: i64,
+    /// What the object asks for now.
+    pub asked_cpus: Option<i32>,
+    pub asked_memory_mb: Option<i64>,
+}
+
+impl Store {
+    /// What a worker saw itself, right after a call, so that nobody waits for the watch. Returns what changed.
+    pub async fn observe(&self, hub: &HubId, epoch: Option<i64>, r: &Report) -> Result<Option<Observed>> {
+        let row = sqlx::query!(
+            r#"update vms v set obs_state = $3, obs_reason = $4, obs_cpus = $5, obs_memory_mb = $6, obs_node = $7, obs_ips = $8,
+                      obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(),
+                      obs_since = case when v.obs_state = $3 then v.obs_since else now() end
+               from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, outside from vms where id = $1 for update) b
+               where v.id = b.id and v.gone_at is null and v.hub_id = $13 and (v.uid is null or v.uid = $2)
+                 and ($14::bigint is null or exists (select from hubs where id = $13 and lease_epoch = $14))
+               returning v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.instance_type, v.deleted_at is not null as "deleted!",
+                         b.obs_state as before, b.outside as "was_outside!",
+                         (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart)
+                           is distinct from ($3, $4, $8, $10, $5, $6, $11) as "changed!""#,
+            r.vm,
+            r.uid,
+            r.seen.key(),
+            r.reason,
+            r.cpus,
+            r.memory_mb,
+            r.node,
+            &r.ips,
+            r.guest_os,
+            r.progress,
+            r.restart_needed,
+            r.resource_version,
+            hub.0,
+            epoch
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(row.map(|o| Observed {
+            org: OrgId(o.org_id),
+            owner: o.owner_id.map(UserId),
+            vapp: VappId(o.vapp_id),
+            name: o.name,
+            power: Power::parse(&o.power).unwrap_or_default(),
+            known_uid: o.uid,
+            settled: o.applied == Some(o.generation),
+            deleted: o.deleted,
+            before: Seen::parse(&o.before).unwrap_or_default(),
+            cpus: o.cpus,
+            memory_mb: o.memory_mb,
+            typed: !o.instance_type.is_empty(),
+            hub_generation: o.hub_generation,
+            outside: o.was_outside,
+            changed: o.changed,
+        }))
+    }
+
+    /// Names what somebody did on the hub by hand; empty: it is as it was asked for again.
+    pub async fn vm_outside(&self, vm: VmId, what: &str) -> Result<()> {
+        sqlx::query!("update vms set outside = $2 where id = $1 and outside <> $2", vm.0, what)
+            .execute(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// The ids and uids of the VMs that should be on a hub: what a full list is compared with.
+    pub async fn vms_expected(&self, hub: &HubId) -> Result<Vec<(VmId, String, bool)>> {
+        let rows = sqlx::query!(
+            r#"select id, uid as "uid!", deleted_at is not null as "deleted!" from vms where hub_id = $1 and gone_at is null and uid is not null
+               and obs_state <> 'missing'"#,
+            hub.0
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (VmId(r.id), r.uid, r.deleted)).collect())
+    }
+
+    /// Is or was there a VM with that id? If so: whether it is proven to be gone.
+    pub async fn vm_tombstone(&self, id: Uuid) -> Result<Option<bool>> {
+        sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from vms where id = $1"#, id)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(mapped)
+    }
+
+    /// The VM's object is gone from its hub, and nobody here asked for it.
+    pub async fn vm_missing(&self, hub: &HubId, id: VmId, uid: &str) -> Result<bool> {
+        let done = sqlx::query!(
+            "update vms set obs_state = 'missing', obs_reason = '', obs_at = now(), obs_since = now(), outside = 'It was deleted on its hub by hand.'
+             where id = $1 and hub_id = $2 and uid = $3 and gone_at is null and deleted_at is null and obs_state <> 'missing'",
+            id.0,
+            hub.0,
+            uid
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Something that nobody here did, for the list of events.
+    pub async fn event(&self, e: &Happened<'_>) -> Result<()> {
+        sqlx::query!(
+            "insert into events (id, org_id, user_name, kind, object_kind, object_id, object_name, message, owner_id)
+             values ($1, $2, 'hub', $3, $4, $5, $6, $7, $8)",
+            Uuid::now_v7(),
+            e.org.0,
+            e.word,
+            e.kind.key(),
+            e.id,
+            e.name,
+            e.message,
+            e.owner.map(|u| u.0)
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.bell.notify_one();
+        Ok(())
+    }
+}
+
+/// Something that happened on a hub, and was asked for by nobody here.
+pub struct Happened<'a> {
+    pub org: OrgId,
+    pub owner: Option<UserId>,
+    pub kind: model::Kind,
+    pub id: Uuid,
+    pub name: &'a str,
+    /// In the place of an action's key: `vm.missing`.
+    pub word: &'a str,
+    pub message: &'a str,
+}
+
+/// What an observation met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    pub org: OrgId,
+    pub owner: Option<UserId>,
+    pub vapp: VappId,
+    pub name: String,
+    pub power: Power,
+    pub known_uid: Option<String>,
+    /// The hub had been brought to what is asked for: a difference now is somebody else's doing.
+    pub settled: bool,
+    pub deleted: bool,
+    pub before: Seen,
+    pub cpus: i32,
+    pub memory_mb: i64,
+    /// Its size is an instance type's.
+    pub typed: bool,
+    pub hub_generation: Option<i64>,
+    pub outside: String,
+    pub changed: bool,
+}
