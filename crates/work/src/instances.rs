@@ -30,7 +30,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client) {
 async fn on_change(shared: &Shared, hub: &HubId, one: &ObservedTemplateInstance) -> Result<()> {
     let Some(vapp) = one.meta.ids.vapp.map(VappId) else { return Ok(()) };
     if one.meta.deleting.is_none() && shared.store.vapp_tombstone(vapp).await? {
-        return reconcile::instance::collect(shared, hub, &one.meta.key, &one.meta.uid).await;
+        return reconcile::instance::collect(shared, hub, &one.meta.key, vapp, &one.meta.uid).await;
     }
     if one.ready || one.failed.is_some() {
         shared.store.wake_instance(vapp).await?;

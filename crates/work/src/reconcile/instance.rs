@@ -189,10 +189,15 @@ pub(super) async fn remove(shared: &Shared, vapp: &VappWork) -> Result<Outcome> 
 }
 
 /// One that a call long believed lost made after its vApp was gone.
-pub(crate) async fn collect(shared: &Shared, hub: &HubId, key: &Key, uid: &str) -> Result<()> {
+pub(crate) async fn collect(shared: &Shared, hub: &HubId, key: &Key, vapp: VappId, uid: &str) -> Result<()> {
     let client = shared.hubs.client(hub).await?;
-    match client.delete_fenced(&TEMPLATE_INSTANCES, key, uid, Propagation::Background).await {
-        Ok(_) => tracing::warn!(hub_id = %hub, object = %key, uid, "removed what was left of a deleted vApp"),
+    let collected = match client.delete_fenced(&TEMPLATE_INSTANCES, key, uid, Propagation::Background).await {
+        // made just before it, and perhaps not tied to it yet
+        Ok(_) => secret::remove(&client, key, &Owner::new(VAPP_ID, vapp)).await,
+        Err(e) => Err(e),
+    };
+    match collected {
+        Ok(()) => tracing::warn!(hub_id = %hub, object = %key, uid, "removed what was left of a deleted vApp"),
         Err(e) => {
             tracing::debug!(hub_id = %hub, object = %key, error = %e, "what is left of a deleted vApp stays for now")
         }
