@@ -57,7 +57,7 @@ pub use write::{Record, Write};
 use constraint::mapped;
 use model::{Error, Result};
 use sqlx::{
-    PgPool,
+    Executor, PgPool,
     migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -89,6 +89,10 @@ impl Store {
             .max_connections(max_connections)
             .acquire_timeout(Duration::from_secs(3))
             .idle_timeout(Duration::from_secs(300))
+            // a replica that freezes in the middle of a transaction must not hold its locks for ever
+            .after_connect(|db, _| {
+                Box::pin(async { db.execute("set idle_in_transaction_session_timeout = '10s'").await.map(drop) })
+            })
             .connect_lazy_with(options);
         Ok(Store {
             pool,
