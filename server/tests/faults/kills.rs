@@ -229,7 +229,13 @@ async fn another_mind(stage: &Stage, op: Op, subject: &Subject) {
     };
     match op {
         Op::Deploy | Op::Compose | Op::AddVm | Op::Instantiate => {
-            stage.ask(Action::VappDelete, vapp::delete(d, admin, subject.vapp.unwrap())).await.unwrap();
+            let asked = async || stage.ask(Action::VappDelete, vapp::delete(d, admin, subject.vapp.unwrap())).await;
+            // a busy machine may keep a request waiting for too long
+            let mut answer = asked().await;
+            while matches!(answer, Err(model::Error::Unavailable(_))) {
+                answer = asked().await;
+            }
+            answer.unwrap();
         }
         Op::PowerOn | Op::Resume | Op::Reboot | Op::Reset => power(Action::VmPowerOff).await,
         Op::PowerOff | Op::Shutdown | Op::Suspend => power(Action::VmPowerOn).await,

@@ -80,3 +80,19 @@ fn nothing_is_lost_doubled_or_wrongly_deleted_whatever_goes_wrong() {
     runs.shuffle(&mut StdRng::seed_from_u64(seed.unwrap_or(1)));
     run::all(runs, number("STAGES").unwrap_or(8) as usize).end();
 }
+
+/// As when its replica freezes in the middle of it: what it has locked must not stay locked.
+#[tokio::test]
+async fn a_transaction_that_nobody_goes_on_with_holds_nobody_up_for_long() {
+    use domain::vdc;
+    let app = harness::TestApp::start().await;
+    let acme = app.org("acme").vdc("prod").make().await;
+    let (admin, id) = (app.actor(acme.admin()).await, acme.vdc("prod"));
+    let frozen = app.replica().await;
+    let mut tx = frozen.domain.store.write(&admin).await.unwrap();
+    tx.vdc(model::Action::VdcDisable, id).await.unwrap();
+    let others = vdc::set_enabled(&app.domain, &admin, id, false);
+    let done = tokio::time::timeout(std::time::Duration::from_secs(15), others).await;
+    assert!(done.is_ok_and(|answer| answer.is_ok()), "others wait for a transaction that nobody goes on with");
+    drop(tx);
+}
