@@ -37,9 +37,9 @@ impl AllocationModel {
     pub fn hint(self) -> &'static str {
         match self {
             AllocationModel::PayAsYouGo => "Limits only: nothing is set aside.",
-            AllocationModel::AllocationPool => "A share of the limits counts when a place for machines is chosen.",
+            AllocationModel::AllocationPool => "Limits only, for now: no share is set aside.",
             AllocationModel::ReservationPool => {
-                "All of the limits are set aside, used or not. Every limit must be given."
+                "Every limit must be given. Limits only, for now: nothing is set aside."
             }
         }
     }
