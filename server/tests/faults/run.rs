@@ -79,7 +79,7 @@ impl Tally {
 
     /// Says how it went; panics with a table if anything was found.
     pub(crate) fn end(mut self) {
-        self.slowest.sort_by(|a, b| b.0.cmp(&a.0));
+        self.slowest.sort_by_key(|run| std::cmp::Reverse(run.0));
         for (took, what) in self.slowest.iter().take(5) {
             eprintln!("  slowest: {:5.1} s  {what}", took.as_secs_f32());
         }
