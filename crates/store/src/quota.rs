@@ -1,9 +1,10 @@
 //! Quota: an amount is taken from the organization, the VDC and the user in one transaction, or not at all.
 use crate::{Write, constraint::mapped};
 use model::{
-    Error, Kind, Result, UserId, VdcId,
+    Error, Kind, OrgId, Result, UserId, VdcId,
     quota::{Amount, Limits},
 };
+use sqlx::PgConnection;
 
 /// How much of the limit that is nearest to its end is used, of a row `t`; null where nothing is limited.
 pub(crate) const FULLNESS: &str = "greatest(t.vms_used::float8 / nullif(t.vm_limit, 0), t.cpus_used::float8 / nullif(t.cpu_limit, 0), \
@@ -76,43 +77,41 @@ impl Write<'_> {
                 storage_mb: u.storage_used_mb,
             };
             limits.admit(&used, ask, &format!("user {}", u.name))?;
-            sqlx::query!(
-                "update users set vms_used = vms_used + $2, cpus_used = cpus_used + $3, memory_used_mb = memory_used_mb + $4,
-                        storage_used_mb = storage_used_mb + $5 where id = $1",
-                user.0,
-                ask.vms,
-                ask.cpus,
-                ask.memory_mb,
-                ask.storage_mb
-            )
-            .execute(&mut *self.tx)
-            .await
-            .map_err(mapped)?;
         }
-        sqlx::query!(
-            "update vdcs set vms_used = vms_used + $2, cpus_used = cpus_used + $3, memory_used_mb = memory_used_mb + $4,
-                    storage_used_mb = storage_used_mb + $5 where id = $1",
-            vdc.0,
-            ask.vms,
-            ask.cpus,
-            ask.memory_mb,
-            ask.storage_mb
-        )
-        .execute(&mut *self.tx)
-        .await
-        .map_err(mapped)?;
-        sqlx::query!(
-            "update organizations set vms_used = vms_used + $2, cpus_used = cpus_used + $3, memory_used_mb = memory_used_mb + $4,
-                    storage_used_mb = storage_used_mb + $5 where id = $1",
-            found.id,
-            ask.vms,
-            ask.cpus,
-            ask.memory_mb,
-            ask.storage_mb
-        )
-        .execute(&mut *self.tx)
-        .await
-        .map_err(mapped)?;
-        Ok(())
+        count(&mut self.tx, OrgId(found.id), vdc, user, ask).await
     }
+}
+
+/// Adds `amount`, which may be negative, to what is used. The organization's row is locked by the caller, so that all take
+/// the rows in one order.
+pub(crate) async fn count(
+    db: &mut PgConnection,
+    org: OrgId,
+    vdc: VdcId,
+    user: Option<UserId>,
+    amount: &Amount,
+) -> Result<()> {
+    let Amount { vms, cpus, memory_mb, storage_mb } = *amount;
+    sqlx::query!(
+        "with u as (
+           update users set vms_used = vms_used + $4, cpus_used = cpus_used + $5, memory_used_mb = memory_used_mb + $6,
+                  storage_used_mb = storage_used_mb + $7 where id = $3
+         ), v as (
+           update vdcs set vms_used = vms_used + $4, cpus_used = cpus_used + $5, memory_used_mb = memory_used_mb + $6,
+                  storage_used_mb = storage_used_mb + $7 where id = $2
+         )
+         update organizations set vms_used = vms_used + $4, cpus_used = cpus_used + $5, memory_used_mb = memory_used_mb + $6,
+                storage_used_mb = storage_used_mb + $7 where id = $1",
+        org.0,
+        vdc.0,
+        user.map(|u| u.0),
+        vms,
+        cpus,
+        memory_mb,
+        storage_mb
+    )
+    .execute(db)
+    .await
+    .map_err(mapped)?;
+    Ok(())
 }

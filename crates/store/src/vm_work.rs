@@ -1,7 +1,8 @@
 //! What workers read and write of VMs. Every write carries the epoch of the claim it was made under.
-use crate::{Store, constraint::mapped, work::Claim};
+use crate::{Store, constraint::mapped, quota, work::Claim};
 use model::{
     Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
+    quota::Amount,
     vm::{Disk, Nic, Once, Power, Seen},
 };
 use uuid::Uuid;
@@ -208,40 +209,9 @@ impl Store {
         .await
         .map_err(mapped)?;
         let Some(gone) = gone else { return Ok(false) };
-        let (cpus, memory, storage) = (i64::from(gone.cpus), gone.memory_mb, gone.storage_mb);
-        sqlx::query!(
-            "update vdcs set vms_used = vms_used - 1, cpus_used = cpus_used - $2, memory_used_mb = memory_used_mb - $3,
-                    storage_used_mb = storage_used_mb - $4 where id = $1",
-            r.vdc_id,
-            cpus,
-            memory,
-            storage
-        )
-        .execute(&mut *tx)
-        .await
-        .map_err(mapped)?;
-        sqlx::query!(
-            "update users set vms_used = vms_used - 1, cpus_used = cpus_used - $2, memory_used_mb = memory_used_mb - $3,
-                    storage_used_mb = storage_used_mb - $4 where id = $1",
-            r.owner_id,
-            cpus,
-            memory,
-            storage
-        )
-        .execute(&mut *tx)
-        .await
-        .map_err(mapped)?;
-        sqlx::query!(
-            "update organizations set vms_used = vms_used - 1, cpus_used = cpus_used - $2, memory_used_mb = memory_used_mb - $3,
-                    storage_used_mb = storage_used_mb - $4 where id = $1",
-            r.org_id,
-            cpus,
-            memory,
-            storage
-        )
-        .execute(&mut *tx)
-        .await
-        .map_err(mapped)?;
+        let freed =
+            Amount { vms: -1, cpus: -i64::from(gone.cpus), memory_mb: -gone.memory_mb, storage_mb: -gone.storage_mb };
+        quota::count(&mut tx, OrgId(r.org_id), VdcId(r.vdc_id), r.owner_id.map(UserId), &freed).await?;
         // its vApp may have waited for this
         sqlx::query!(
             "insert into work (kind, id, org_id, hub_id) select 'vapp', id, org_id, coalesce(hub_id, '') from vapps
