@@ -2,6 +2,7 @@
 //! hand is named as such.
 use crate::{
     Shared,
+    by_hand::by_hand,
     drill::{Step, at},
     queue::Outcome,
     reconcile, settle,
@@ -10,20 +11,16 @@ use hub::{
     Client, Key,
     read::{self, InstancePart, VmPart, VmState, VolumePart},
     resource::{DATA_VOLUMES, VIRTUAL_MACHINES, VM_INSTANCES},
-    shape::{names::ours, patch::RunStrategy},
+    shape::names::ours,
     watch::{Event, Follow},
 };
-use model::{
-    HubId, Kind, Result, VmId,
-    event::Change,
-    vm::{Power, Seen},
-};
+use model::{HubId, Kind, Result, VmId, event::Change, vm::Seen};
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
-use store::{Happened, Observed, Report, Trouble};
+use store::{Happened, Report, Trouble};
 use tokio::sync::watch;
 
 /// What could not be written, because the database was away: it is tried again soon, since no hub says it twice.
@@ -381,48 +378,6 @@ fn word(state: VmState) -> Seen {
         VmState::Failed => Seen::Failed,
         VmState::Unknown => Seen::Unknown,
     }
-}
-
-/// What somebody else did to a machine that had been as it was asked for; empty: nothing.
-fn by_hand(report: &Report, met: &Observed) -> String {
-    if met.deleted || !met.settled {
-        return String::new();
-    }
-    let satisfied = matches!(
-        (report.seen, met.power),
-        (Seen::Running | Seen::Migrating, Power::On)
-            | (Seen::Stopped, Power::Off)
-            | (Seen::Suspended, Power::Suspended)
-    );
-    let changed = met.hub_generation.is_some_and(|ours| report.generation > ours);
-    let halted = report.run_strategy == RunStrategy::Halted.key();
-    let mut what = Vec::new();
-    match (met.power, report.seen) {
-        (Power::On, Seen::Stopped | Seen::Stopping) if changed && halted => {
-            what.push("It was stopped on its hub by hand.")
-        }
-        (Power::On, Seen::Stopped) if !halted && (met.before.on() || !met.outside.is_empty()) => {
-            what.push("The guest shut itself down.");
-        }
-        (Power::On, Seen::Suspended) if met.before.on() || !met.outside.is_empty() => {
-            what.push("It was paused on its hub by hand.");
-        }
-        (Power::Off, Seen::Starting | Seen::Running) if changed && !halted => {
-            what.push("It was started on its hub by hand.");
-        }
-        _ => {}
-    }
-    let resized = !met.typed
-        && (report.asked_cpus.is_some_and(|c| c != met.cpus)
-            || report.asked_memory_mb.is_some_and(|m| m != met.memory_mb));
-    if changed && resized {
-        what.push("Its size was changed on its hub by hand.");
-    }
-    if what.is_empty() && !satisfied {
-        // on its way: what was said of it before still holds
-        return met.outside.clone();
-    }
-    what.join(" ")
 }
 
 /// It carries our mark, and nobody here knows it: shown, and never touched.

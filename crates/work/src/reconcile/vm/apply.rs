@@ -1,0 +1,205 @@
+//! Brings a VM that is there to what was asked for: names, size, power, and what is to be done once.
+use super::{
+    failed, lost,
+    wanted::{identity, size},
+};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+    reconcile::refused,
+};
+use hub::{
+    Client, Key,
+    apply::VmAction,
+    read,
+    resource::VIRTUAL_MACHINES,
+    shape::{
+        patch::{self, RunStrategy},
+        vm::Size,
+    },
+};
+use model::{
+    Result,
+    vm::{Once, Power},
+};
+use serde_json::Value;
+use std::time::Duration;
+use store::{Claim, Place, VmWork};
+use uuid::Uuid;
+
+/// Brings the machine to the generation asked for: names, size, power, and what is to be done once.
+pub(super) async fn apply(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_>) -> Result<Outcome> {
+    if vm.power == Power::On
+        && let Some(why) = waits_for(shared, vm).await?
+    {
+        return Ok(why);
+    }
+    for _ in 0..LOOKS {
+        match apply_once(shared, claim, vm, on).await? {
+            Some(outcome) => return Ok(outcome),
+            // it changed while we decided: look again
+            None => continue,
+        }
+    }
+    Ok(Outcome::Retry(None, "it changes too often on its hub to be changed".into()))
+}
+
+/// How often an object that changes under our hands is read anew.
+const LOOKS: usize = 6;
+/// After so many refusals what is to be done once is given up.
+const ONCE_TRIES: i32 = 5;
+
+/// A machine where it is.
+pub(super) struct Machine<'a> {
+    pub client: &'a Client,
+    pub key: &'a Key,
+    pub uid: &'a str,
+    pub there: &'a Place,
+}
+
+impl Machine<'_> {
+    /// Changes it, if it is as it was seen; gives it as it is now.
+    async fn patch(&self, step: Step, patch: Value, seen: &Value) -> hub::Result<Value> {
+        let patch = patch::unchanged_since(patch, seen);
+        at(step, self.client.patch_fenced(&VIRTUAL_MACHINES, self.key, self.uid, patch)).await
+    }
+
+    async fn call(&self, step: Step, action: VmAction) -> hub::Result<()> {
+        at(step, self.client.vm_action(self.key, action)).await
+    }
+}
+
+/// Unwraps an answer; a conflict means that the object is to be looked at again.
+macro_rules! unless_changed {
+    ($answer:expr) => {
+        match $answer {
+            Ok(value) => value,
+            Err(hub::Error::Conflict(_)) => return Ok(None),
+            Err(e) => return Ok(Some(refused(&e))),
+        }
+    };
+}
+
+/// First the object is read, then it is made sure that it is still ours to change; and every change holds only for the
+/// object as it was read. So a worker that slept and lost its lease can't bring back what was asked for before.
+async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_>) -> Result<Option<Outcome>> {
+    let found = match at(Step::VmGet, on.client.get(&VIRTUAL_MACHINES, on.key)).await {
+        Ok(found) if found["metadata"]["uid"] == on.uid => found,
+        Ok(_) | Err(hub::Error::NotFound(_)) => return gone_by_hand(shared, vm, on.uid).await.map(Some),
+        Err(e) => {
+            failed("Failed to get VirtualMachine from remote cluster", vm, &e);
+            return Ok(Some(refused(&e)));
+        }
+    };
+    let Some(now) = read::vm(&found) else {
+        return Ok(Some(Outcome::Retry(None, "the hub's VM can't be read".into())));
+    };
+    if !at(Step::VmHolds, shared.store.claim_holds(claim)).await? {
+        return Ok(Some(lost()));
+    }
+    let names = patch::identity(on.uid, &identity(vm, on.there), &vm.computer_name, vm.generation);
+    let mut last = unless_changed!(on.patch(Step::VmNames, names, &found).await);
+    let as_asked = match size(vm) {
+        Size::InstanceType(name) => now.size.instance_type.as_deref() == Some(&name),
+        Size::Explicit { .. } => now.size.cpus == Some(vm.cpus.into()) && now.size.memory_mb == Some(vm.memory_mb),
+    };
+    if !as_asked {
+        last = unless_changed!(on.patch(Step::VmResize, patch::resize(on.uid, &size(vm)), &last).await);
+    }
+    let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
+    match power(on, vm, &now, once.map(|(o, _)| o), &last).await {
+        Ok(Some(changed)) => last = changed,
+        Ok(None) => {}
+        // what does not run can't be reset or paused, however often that is tried
+        Err(e @ hub::Error::NotNow(_)) if claim.attempt >= ONCE_TRIES => {
+            return Ok(Some(Outcome::Failed(e.message().into())));
+        }
+        Err(hub::Error::Conflict(_)) => return Ok(None),
+        Err(e) => return Ok(Some(refused(&e))),
+    }
+    let generation = last["metadata"]["generation"].as_i64();
+    let once: Option<Uuid> = once.map(|(_, id)| id);
+    if !at(Step::VmApplied, shared.store.vm_applied(claim, vm.generation, generation, once)).await? {
+        // calls of virt-api carry no version: what is asked for now is applied once more
+        shared.store.vm_again(vm.id).await?;
+        return Ok(Some(lost()));
+    }
+    Ok(Some(Outcome::Done))
+}
+
+/// Machines before it in its vApp run first, and for as long as their delay says.
+async fn waits_for(shared: &Shared, vm: &VmWork) -> Result<Option<Outcome>> {
+    if vm.seen.on() {
+        return Ok(None);
+    }
+    for before in shared.store.vms_before(vm.id).await? {
+        let name = &before.name;
+        if !before.running && !before.problem.is_empty() {
+            return Ok(Some(Outcome::Failed(
+                format!("{name} starts before it and does not: {}", before.problem).into(),
+            )));
+        }
+        if !before.running {
+            return Ok(Some(Outcome::Wait(Duration::from_secs(5), format!("{name} starts before it.").into())));
+        }
+        if before.left_s > 0.0 {
+            let why = format!("It starts {} seconds after {name}.", before.delay_s);
+            return Ok(Some(Outcome::Wait(Duration::from_secs_f64(before.left_s.min(3600.0)), why.into())));
+        }
+    }
+    Ok(None)
+}
+
+/// The object as it is after the change; None: nothing of it changed.
+async fn power(
+    on: &Machine<'_>,
+    vm: &VmWork,
+    now: &read::VmPart,
+    once: Option<Once>,
+    seen: &Value,
+) -> hub::Result<Option<Value>> {
+    let set = async |strategy, seen: &Value| on.patch(Step::VmPower, patch::power(on.uid, strategy), seen).await;
+    let paused = now.printable == "Paused";
+    match (vm.power, once) {
+        (_, Some(Once::Shutdown)) => set(RunStrategy::Halted, seen).await.map(Some),
+        (_, Some(Once::Reboot)) => match on.call(Step::VmReboot, VmAction::SoftReboot).await {
+            // no agent and no ACPI: then the hard way
+            Err(hub::Error::NotNow(_) | hub::Error::Conflict(_)) => {
+                on.call(Step::VmReboot, VmAction::Restart { force: false }).await.map(|()| None)
+            }
+            other => other.map(|()| None),
+        },
+        (_, Some(Once::Reset)) => on.call(Step::VmReset, VmAction::Reset).await.map(|()| None),
+        (Power::On, None) if paused => on.call(Step::VmUnpause, VmAction::Unpause).await.map(|()| None),
+        (Power::On, None) => {
+            // patching the same value changes nothing: a guest that shut itself down needs both
+            if now.run_strategy == RunStrategy::RerunOnFailure.key() && now.printable == "Stopped" {
+                let halted = set(RunStrategy::Halted, seen).await?;
+                return set(RunStrategy::RerunOnFailure, &halted).await.map(Some);
+            }
+            set(RunStrategy::RerunOnFailure, seen).await.map(Some)
+        }
+        (Power::Off, None) => {
+            let halted = set(RunStrategy::Halted, seen).await?;
+            // the plug: without waiting for the guest. That it is off already is fine
+            match on.call(Step::VmStop, VmAction::Stop { force: true }).await {
+                Ok(()) | Err(hub::Error::NotNow(_) | hub::Error::Conflict(_) | hub::Error::NotFound(_)) => {
+                    Ok(Some(halted))
+                }
+                Err(e) => Err(e),
+            }
+        }
+        (Power::Suspended, None) if paused => Ok(None),
+        (Power::Suspended, None) => on.call(Step::VmPause, VmAction::Pause).await.map(|()| None),
+    }
+}
+
+async fn gone_by_hand(shared: &Shared, vm: &VmWork, uid: &str) -> Result<Outcome> {
+    if let Some(hub) = &vm.hub {
+        at(Step::Missing, shared.store.vm_missing(hub, vm.id, uid)).await?;
+    }
+    Ok(Outcome::Failed(
+        "It was deleted on its hub by hand. Delete it here, and deploy it again if it is needed.".into(),
+    ))
+}

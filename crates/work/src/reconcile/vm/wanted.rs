@@ -1,0 +1,90 @@
+//! A VM as its hub should have it, from what was asked for.
+use crate::{Shared, reconcile::place};
+use hub::shape::{
+    cloud_init::CloudInit,
+    vm::{self as shape, Attachment, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
+};
+use model::Result;
+use serde_json::Value;
+use store::{Place, VmWork};
+
+pub(super) async fn guest(shared: &Shared, vm: &VmWork) -> Result<Option<CloudInit>> {
+    let Some(sealed) = &vm.cloud_init else { return Ok(None) };
+    let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
+    let given: Value = serde_json::from_slice(&plain).unwrap_or_default();
+    let keys = given["ssh_keys"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    Ok(Some(CloudInit {
+        user_data: given["user_data"].as_str().unwrap_or_default().to_owned(),
+        ssh_keys: keys.collect(),
+        hostname: vm.computer_name.clone(),
+        network_data: String::new(),
+    }))
+}
+
+pub(super) fn identity(vm: &VmWork, there: &Place) -> Identity {
+    Identity {
+        place: place(vm.org, &vm.org_name, vm.vdc, &vm.vdc_name, &there.namespace),
+        vapp: vm.vapp.0,
+        vapp_name: vm.vapp_name.clone(),
+        vm: vm.id.0,
+        vm_name: vm.name.clone(),
+        object: vm.hub_name.clone(),
+        description: vm.description.clone(),
+        owner: vm.owner_name.clone(),
+        created_from: vm.instance_of.clone(),
+    }
+}
+
+pub(super) fn size(vm: &VmWork) -> Size {
+    if vm.instance_type.is_empty() {
+        Size::Explicit {
+            cpus: u32::try_from(vm.cpus).unwrap_or(1),
+            cores_per_socket: 1,
+            memory_mb: u64::try_from(vm.memory_mb).unwrap_or(1024),
+        }
+    } else {
+        Size::InstanceType(vm.instance_type.clone())
+    }
+}
+
+pub(super) fn shaped(vm: &VmWork, there: &Place, has_cloud_init: bool) -> shape::Vm {
+    let disks = vm.disks.iter().enumerate().map(|(i, d)| shape::Disk {
+        name: d.name.clone(),
+        size_mb: u64::try_from(d.size_mb).ok().filter(|s| *s > 0),
+        source: disk_source(&d.image),
+        storage_class: Some(d.storage_class.clone()).filter(|c| !c.is_empty()),
+        device: Device::Disk,
+        boot_order: (i == 0).then_some(1),
+    });
+    let nics = vm.nics.iter().map(|n| shape::Nic {
+        name: n.name.clone(),
+        network: Attachment::Pod,
+        mac: Some(n.mac.clone()).filter(|m| !m.is_empty()),
+        model: None,
+        connected: true,
+    });
+    shape::Vm {
+        identity: identity(vm, there),
+        computer_name: vm.computer_name.clone(),
+        size: size(vm),
+        preference: Some(vm.preference.clone()).filter(|p| !p.is_empty()),
+        firmware: Firmware::Default,
+        disks: disks.collect(),
+        nics: nics.collect(),
+        cloud_init: if has_cloud_init { CloudInitUse::UserData } else { CloudInitUse::None },
+    }
+}
+
+/// `datasource/namespace/name`, `docker://…`, `https://…`; empty: nothing on it.
+fn disk_source(image: &str) -> DiskSource {
+    if let Some((namespace, name)) = image.strip_prefix("datasource/").and_then(|s| s.split_once('/')) {
+        return DiskSource::Image { namespace: namespace.into(), name: name.into() };
+    }
+    if image.starts_with("docker://") {
+        return DiskSource::Registry(image.into());
+    }
+    if image.starts_with("https://") {
+        return DiskSource::Http(image.into());
+    }
+    DiskSource::Blank
+}
