@@ -20,7 +20,7 @@ pub(crate) const SQL: ListSql = ListSql {
         t.disks, t.nics, t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
         d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
         t.obs_node, t.obs_ips, t.obs_guest_os, t.obs_progress, t.obs_restart, \
-        case when h.state = 'unreachable' then h.seen_at else t.obs_at end as obs_at, t.obs_since, t.outside, t.problem, \
+        case when h.state = 'unreachable' then greatest(h.seen_at, t.obs_at) else t.obs_at end as obs_at, t.obs_since, t.outside, t.problem, \
         t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by",
     from: "vms t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id \
            left join users u on u.id = t.owner_id left join hubs h on h.id = t.hub_id",
