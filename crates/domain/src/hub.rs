@@ -217,7 +217,7 @@ pub async fn explain(
 ) -> Result<Placement> {
     authorize(actor, Action::HubView, Resource::Installation)?;
     let wish = Wish { capability: Some(can::VMS), cpus, memory_mb, ..d.store.wishes(org, vdc).await? };
-    Ok(place(&wish, &d.store.candidates(None).await?))
+    Ok(place(&wish, &d.store.candidates(None, Some(vdc)).await?))
 }
 
 /// The gate of an installation: nothing listed means the safe default.

@@ -37,9 +37,11 @@ impl AllocationModel {
     pub fn hint(self) -> &'static str {
         match self {
             AllocationModel::PayAsYouGo => "Limits only: nothing is set aside.",
-            AllocationModel::AllocationPool => "Limits only, for now: no share is set aside.",
+            AllocationModel::AllocationPool => {
+                "Half of the CPU and memory is kept free for it, on the hub where it began."
+            }
             AllocationModel::ReservationPool => {
-                "Every limit must be given. Limits only, for now: nothing is set aside."
+                "All of the CPU and memory is kept free for it, on the hub where it began. Every limit must be given."
             }
         }
     }

@@ -163,14 +163,29 @@ impl Store {
     }
 
     /// Hubs as placement sees them, for a template that hubs may or may not have.
-    pub async fn candidates(&self, template: Option<&str>) -> Result<Vec<Candidate>> {
+    /// What VDCs with a reserve keep free on the hub where they began counts as used, for all but `vdc`, whose own it is.
+    pub async fn candidates(&self, template: Option<&str>, vdc: Option<VdcId>) -> Result<Vec<Candidate>> {
         let rows = sqlx::query!(
-            r#"select h.id, h.capabilities, h.state, h.cordoned, h.is_default, h.region, h.zone, h.offers, h.cpus_capacity, h.memory_capacity_mb,
-                      coalesce(sum(v.cpus), 0)::bigint as "cpus!", coalesce(sum(v.memory_mb), 0)::bigint as "memory!",
+            r#"with used as (
+                 select hub_id, vdc_id, sum(cpus) as cpus, sum(memory_mb) as memory from vms
+                 where gone_at is null and hub_id is not null group by hub_id, vdc_id
+               ), kept as (
+                 select p.hub_id, sum(greatest(0, d.cpu_limit * r.share - coalesce(u.cpus, 0))) as cpus,
+                        sum(greatest(0, d.memory_limit_mb * r.share - coalesce(u.memory, 0))) as memory
+                 from vdcs d
+                 cross join lateral (select case d.allocation_model when 'ReservationPool' then 1.0 else 0.5 end as share) r
+                 cross join lateral (select hub_id from places where vdc_id = d.id and gone_at is null order by created_at, hub_id limit 1) p
+                 left join used u on u.vdc_id = d.id and u.hub_id = p.hub_id
+                 where d.deleted_at is null and d.allocation_model <> 'PayAsYouGo' and d.id is distinct from $2
+                 group by p.hub_id
+               )
+               select h.id, h.capabilities, h.state, h.cordoned, h.is_default, h.region, h.zone, h.offers, h.cpus_capacity, h.memory_capacity_mb,
+                      (coalesce((select sum(u.cpus) from used u where u.hub_id = h.id), 0) + coalesce(k.cpus, 0))::bigint as "cpus!",
+                      (coalesce((select sum(u.memory) from used u where u.hub_id = h.id), 0) + coalesce(k.memory, 0))::bigint as "memory!",
                       ($1::text is null or exists (select from hub_templates t where t.hub_id = h.id and t.source = $1)) as "has!"
-               from hubs h left join vms v on v.hub_id = h.id and v.gone_at is null
-               group by h.id order by h.id"#,
-            template
+               from hubs h left join kept k on k.hub_id = h.id order by h.id"#,
+            template,
+            vdc.map(|v| v.0)
         )
         .fetch_all(&self.pool)
         .await

@@ -11,8 +11,9 @@ use model::{
     catalog::CatalogSpec,
     hub::{Capability, HubSpec, HubType},
     list::{ListQuery, TEMPLATES as LIST},
+    quota::Limits,
     vapp::VappSpec,
-    vdc::VdcSpec,
+    vdc::{AllocationModel, VdcSpec},
     vm::{Power, Vm, VmSpec, VmState},
 };
 use serde_json::json;
@@ -362,4 +363,31 @@ async fn templates_come_from_the_namespaces_that_the_settings_name() {
     hub.faults().set(Fault::Refuse, true);
     stage.until("the mark", async || admin.get(&page).await.must(200).body.contains("as of")).await;
     admin.get(&page).await.says("Deploy");
+}
+
+#[tokio::test]
+async fn what_a_vdc_has_reserved_is_kept_free_for_it() {
+    let stage = Stage::with(&["one"]).await;
+    let d = &stage.app.domain;
+    stage
+        .until("a look at the hub", async || stage.app.db.count("hubs where memory_capacity_mb is not null").await == 1)
+        .await;
+    let all: i64 = stage.app.db.text("select memory_capacity_mb::text from hubs").await.parse().unwrap();
+    let limits = Limits { vms: Some(10), cpus: Some(4), memory_mb: Some(all - 4096), storage_mb: Some(1024) };
+    let spec = VdcSpec {
+        name: "kept".into(),
+        allocation_model: AllocationModel::ReservationPool,
+        limits,
+        ..VdcSpec::default()
+    };
+    let org = stage.acme.id;
+    let kept = vdc::create(d, &stage.operator, org, spec).await.unwrap().id;
+    let placed = format!("places where vdc_id = '{kept}'");
+    stage.until("a place for the VDC", async || stage.app.db.count(&placed).await == 1).await;
+
+    let elsewhere = hub::explain(d, &stage.operator, org, stage.acme.vdc("prod"), 1, 8192).await.unwrap();
+    assert_eq!(elsewhere.hub, None);
+    assert!(elsewhere.refused[0].why.contains("8 GB of memory are needed, and it has room for 4"), "{elsewhere:?}");
+    let own = hub::explain(d, &stage.operator, org, kept, 1, 8192).await.unwrap();
+    assert_eq!(own.hub.map(|h| h.0).as_deref(), Some("one"));
 }

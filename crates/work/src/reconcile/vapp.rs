@@ -43,7 +43,7 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
 
 async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Option<model::HubId>> {
     let started = Instant::now();
-    let candidates = shared.store.candidates(vapp.template_source.as_deref()).await?;
+    let candidates = shared.store.candidates(vapp.template_source.as_deref(), Some(vapp.vdc)).await?;
     let wish = placement::Wish {
         capability: Some(can::VMS),
         cpus: vapp.cpus,

@@ -29,7 +29,7 @@ async fn keep_all(shared: &Shared, claim: &Claim, mut vdc: VdcWork) -> Result<Ou
     if vdc.places.is_empty() {
         // its first place is where its first machine would go
         let wish = placement::Wish { capability: Some(can::VMS), ..shared.store.wishes(vdc.org, vdc.id).await? };
-        let placed = placement::place(&wish, &shared.store.candidates(None).await?);
+        let placed = placement::place(&wish, &shared.store.candidates(None, Some(vdc.id)).await?);
         let Some(hub) = placed.hub else {
             return Ok(Outcome::Wait(Duration::from_secs(30), placed.because.into()));
         };
