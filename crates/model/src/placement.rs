@@ -35,7 +35,7 @@ pub struct Wish {
     pub prefer: Vec<HubId>,
     pub avoid: Vec<HubId>,
     /// Something that belongs to it is there already: an existing object, a network.
-    pub bound_to: Option<HubId>,
+    pub bound_to: Vec<HubId>,
     pub cpus: i64,
     pub memory_mb: i64,
 }
@@ -68,11 +68,11 @@ pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
         }
     }
     let because = |text: &str| text.to_owned();
-    let chosen = match (&wish.bound_to, fits.as_slice()) {
-        (_, []) => None,
-        (Some(_), [hub, ..]) => Some((*hub, because("What belongs to it is there already."))),
-        (None, [hub]) => Some((*hub, because("It is the only one that fits."))),
-        (None, all) => all
+    let chosen = match (wish.bound_to.as_slice(), fits.as_slice()) {
+        (_, []) | ([_, _, ..], _) => None,
+        ([_], [hub, ..]) => Some((*hub, because("What belongs to it is there already."))),
+        ([], [hub]) => Some((*hub, because("It is the only one that fits."))),
+        ([], all) => all
             .iter()
             .find(|h| h.is_default)
             .map(|h| (*h, because("It is the default hub.")))
@@ -120,9 +120,16 @@ fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
     {
         return Some(format!("It is not open for {}.", c.key()));
     }
-    if let Some(bound) = &wish.bound_to {
+    match wish.bound_to.as_slice() {
+        [] => {}
         // where it is, it stays, whatever the hub's state
-        return (*bound != hub.id).then(|| format!("What belongs to it is on {bound}."));
+        [bound] => return (*bound != hub.id).then(|| format!("What belongs to it is on {bound}.")),
+        several => {
+            return Some(match several.contains(&hub.id) {
+                true => "What belongs to it is here and on other hubs: delete what is not wanted there.".into(),
+                false => "What belongs to it is on other hubs.".into(),
+            });
+        }
     }
     if !wish.hubs.is_empty() && !wish.hubs.contains(&hub.id) {
         return Some("The VDC names other hubs.".into());
@@ -249,8 +256,17 @@ mod tests {
         let mut down = hub("a", VMS);
         down.state = HubState::Unreachable;
         down.cordoned = true;
-        let wish = Wish { bound_to: Some("a".into()), ..wish() };
+        let wish = Wish { bound_to: vec!["a".into()], ..wish() };
         assert_eq!(place(&wish, &[down, hub("b", VMS)]).hub, Some("a".into()));
+    }
+
+    #[test]
+    fn what_stands_on_several_hubs_goes_to_none_before_somebody_chooses() {
+        let wish = Wish { bound_to: vec!["a".into(), "b".into()], ..wish() };
+        let placed = place(&wish, &[hub("a", VMS), hub("b", VMS), hub("c", VMS)]);
+        assert_eq!(placed.hub, None);
+        assert!(placed.refused[0].why.contains("here and on other hubs: delete what is not wanted"), "{placed:?}");
+        assert!(placed.refused[2].why.contains("on other hubs"), "{placed:?}");
     }
 
     #[test]

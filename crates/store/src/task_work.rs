@@ -21,10 +21,39 @@ pub struct OpenTask {
     pub message: String,
 }
 
+struct OpenRow {
+    id: Uuid,
+    org_id: Uuid,
+    user_id: Option<Uuid>,
+    operation: String,
+    object_kind: String,
+    object_id: Uuid,
+    object_name: String,
+    progress: Option<i16>,
+    message: String,
+}
+
+impl OpenRow {
+    fn task(self) -> Option<OpenTask> {
+        Some(OpenTask {
+            id: TaskId(self.id),
+            org: OrgId(self.org_id),
+            user: self.user_id.map(UserId),
+            action: Action::parse(&self.operation)?,
+            kind: Kind::parse(&self.object_kind)?,
+            object: self.object_id,
+            object_name: self.object_name,
+            progress: self.progress,
+            message: self.message,
+        })
+    }
+}
+
 impl Store {
     /// What waits for these objects.
     pub async fn open_tasks(&self, objects: &[Uuid]) -> Result<Vec<OpenTask>> {
-        let rows = sqlx::query!(
+        let rows = sqlx::query_as!(
+            OpenRow,
             "select id, org_id, user_id, operation, object_kind, object_id, object_name, progress, message from tasks
              where object_id = any($1) and status in ('queued', 'running')",
             objects
@@ -32,20 +61,20 @@ impl Store {
         .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        let open = rows.into_iter().filter_map(|r| {
-            Some(OpenTask {
-                id: TaskId(r.id),
-                org: OrgId(r.org_id),
-                user: r.user_id.map(UserId),
-                action: Action::parse(&r.operation)?,
-                kind: Kind::parse(&r.object_kind)?,
-                object: r.object_id,
-                object_name: r.object_name,
-                progress: r.progress,
-                message: r.message,
-            })
-        });
-        Ok(open.collect())
+        Ok(rows.into_iter().filter_map(OpenRow::task).collect())
+    }
+
+    /// What should have ended by now.
+    pub async fn overdue_tasks(&self) -> Result<Vec<OpenTask>> {
+        let rows = sqlx::query_as!(
+            OpenRow,
+            "select id, org_id, user_id, operation, object_kind, object_id, object_name, progress, message from tasks
+             where status in ('queued', 'running') and deadline < now()"
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().filter_map(OpenRow::task).collect())
     }
 
     /// Everything that waits for a hub.
@@ -88,20 +117,6 @@ impl Store {
             self.tell(change);
         }
         Ok(done.rows_affected() == 1 && status.ended())
-    }
-
-    /// Open tasks whose time is over end, naming what they waited for.
-    pub async fn end_overdue_tasks(&self) -> Result<u64> {
-        let done = sqlx::query!(
-            "update tasks set status = 'error', ended_at = clock_timestamp(),
-                    message = case when message = '' then 'It took too long, and is not waited for any more.'
-                              else 'It took too long, and is not waited for any more. Last: ' || message end
-             where status in ('queued', 'running') and deadline < now()"
-        )
-        .execute(&self.pool)
-        .await
-        .map_err(mapped)?;
-        Ok(done.rows_affected())
     }
 }
 

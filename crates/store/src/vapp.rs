@@ -246,10 +246,12 @@ impl Store {
                 .map_err(mapped)?;
             // its machines can go on now
             sqlx::query!(
-                "insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, $2 from vms where vapp_id = $1 and gone_at is null
+                "insert into work (kind, id, org_id, hub_id, request_id) select 'vm', id, org_id, $2, $3 from vms
+                 where vapp_id = $1 and gone_at is null
                  on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), hub_id = $2",
                 c.id,
-                hub
+                hub,
+                c.request
             )
             .execute(&mut *tx)
             .await
@@ -267,10 +269,11 @@ impl Store {
                  where a.id = $1 and v.vapp_id = a.id and v.hub_id is null and v.gone_at is null and a.hub_id is not null
                    and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2)
                  returning v.id, v.org_id, v.hub_id)
-             insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, hub_id from late
+             insert into work (kind, id, org_id, hub_id, request_id) select 'vm', id, org_id, hub_id, $3 from late
              on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), hub_id = excluded.hub_id",
             c.id,
-            c.epoch
+            c.epoch,
+            c.request
         )
         .execute(&self.pool)
         .await

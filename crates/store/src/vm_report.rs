@@ -110,6 +110,17 @@ impl Store {
             .map_err(mapped)
     }
 
+    /// Does it belong on another hub, or is another object it?
+    pub async fn vm_is_another(&self, hub: &HubId, id: Uuid, uid: &str) -> Result<bool> {
+        let another = sqlx::query_scalar!(
+            r#"select hub_id is distinct from $2 or (uid is not null and uid <> $3) as "another!" from vms where id = $1"#,
+            id,
+            hub.0,
+            uid
+        );
+        Ok(another.fetch_optional(&self.pool).await.map_err(mapped)?.unwrap_or(false))
+    }
+
     /// The VM's object is gone from its hub, and nobody here asked for it.
     pub async fn vm_missing(&self, hub: &HubId, id: VmId, uid: &str) -> Result<bool> {
         let done = sqlx::query!(

@@ -136,7 +136,8 @@ impl Store {
     /// It is on the hub, halted. False: the claim is not ours any more, and nothing may be done with that object.
     pub async fn vm_made(&self, c: &Claim, uid: &str) -> Result<bool> {
         let done = sqlx::query!(
-            "update vms set uid = $2 where id = $1 and (uid is null or uid = $2)
+            "with ours as (delete from strangers where uid = $2)
+             update vms set uid = $2 where id = $1 and (uid is null or uid = $2)
              and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $3)",
             c.id,
             uid,

@@ -19,6 +19,8 @@ pub struct Claim {
     pub wanted: i64,
     pub epoch: i64,
     pub attempt: i32,
+    /// The number of the request that asked for it; empty: nobody did.
+    pub request: String,
 }
 
 /// How a piece of work is put back.
@@ -39,13 +41,14 @@ impl Write<'_> {
     /// Something about the object is to be done. A wish that comes while somebody works on the last one is kept.
     pub async fn enqueue(&mut self, kind: Kind, id: impl Into<Uuid>, org: OrgId, hub: Option<&HubId>) -> Result<()> {
         sqlx::query!(
-            "insert into work (kind, id, org_id, hub_id) values ($1, $2, $3, $4)
+            "insert into work (kind, id, org_id, hub_id, request_id) values ($1, $2, $3, $4, $5)
              on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), attempt = 0, failing = '',
-                 hub_id = case when $4 = '' then work.hub_id else $4 end",
+                 hub_id = case when $4 = '' then work.hub_id else $4 end, request_id = $5",
             kind.key(),
             id.into(),
             org.0,
-            hub.map_or("", |h| h.0.as_str())
+            hub.map_or("", |h| h.0.as_str()),
+            self.actor.request_id
         )
         .execute(&mut *self.tx)
         .await
@@ -111,7 +114,7 @@ impl Store {
                )
                update work w set lease_owner = $1, lease_until = now() + make_interval(secs => $3), lease_epoch = w.lease_epoch + 1
                from locked l where w.kind = l.kind and w.id = l.id
-               returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt"#,
+               returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt, w.request_id"#,
             owner,
             limit,
             lease.as_secs_f64(),
@@ -131,6 +134,7 @@ impl Store {
                     wanted: r.wanted,
                     epoch: r.lease_epoch,
                     attempt: r.attempt,
+                    request: r.request_id,
                 })
             })
             .collect()

@@ -331,6 +331,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
             Some(true) if vm.meta.deleting.is_none() => {
                 reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await
             }
+            Some(false) if shared.store.vm_is_another(hub, id, &vm.meta.uid).await? => stranger(shared, hub, vm).await,
             Some(_) => Ok(()),
             None => stranger(shared, hub, vm).await,
         };
@@ -383,6 +384,7 @@ fn word(state: VmState) -> Seen {
 /// It carries our mark, and nobody here knows it: shown, and never touched.
 async fn stranger(shared: &Shared, hub: &HubId, vm: &VmPart) -> Result<()> {
     let key = &vm.meta.key;
-    let stranger = shared.store.stranger(hub, &vm.meta.uid, &key.namespace, &key.name, VIRTUAL_MACHINES.kind);
+    let stranger =
+        shared.store.stranger(hub, &vm.meta.uid, &key.namespace, &key.name, VIRTUAL_MACHINES.kind, vm.meta.ids.vm);
     at(Step::Stranger, stranger).await
 }

@@ -70,7 +70,6 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             if let Err(e) = settle::sweep(&shared).await {
                 tracing::debug!(error = %e, "open tasks could not be looked at");
             }
-            let _ = shared.store.end_overdue_tasks().await;
         }
         while tasks.try_join_next().is_some() {}
         tokio::select! {

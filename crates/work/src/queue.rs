@@ -13,6 +13,7 @@ use std::{
 };
 use store::{Claim, Later};
 use tokio::{sync::watch, task::JoinSet, time::Instant};
+use tracing::Instrument;
 use uuid::Uuid;
 
 const AT_ONCE: usize = 64;
@@ -119,10 +120,13 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         for claim in claimed {
             let shared = shared.clone();
             let holding = held.take(&claim);
-            running.spawn(async move {
+            // the number of the request leads from its page to what workers and hubs did about it
+            let span = tracing::info_span!("work", request_id = claim.request, kind = claim.kind.key(), id = %claim.id);
+            let done = async move {
                 at(Step::Work, work_on(&shared, claim)).await;
                 drop(holding);
-            });
+            };
+            running.spawn(done.instrument(span));
         }
         if some {
             continue;
@@ -145,7 +149,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
 async fn work_on(shared: &Shared, claim: Claim) {
     let outcome = reconcile::reconcile(shared, &claim).await.unwrap_or_else(|e| {
         if let model::Error::Internal(why) = &e {
-            tracing::error!(kind = claim.kind.key(), id = %claim.id, error = %why, "work failed");
+            tracing::error!(error = %why, "work failed");
         }
         Outcome::Retry(None, internal(&e).into())
     });
@@ -160,7 +164,7 @@ async fn work_on(shared: &Shared, claim: Claim) {
             at(Step::WorkLater, shared.store.work_later(&claim, &Later::Retry { after, why: why.full })).await
         }
         Outcome::Failed(why) => {
-            tracing::warn!(kind = claim.kind.key(), id = %claim.id, error = why.full, "work failed for good");
+            tracing::warn!(error = why.full, "work failed for good");
             at(Step::WorkLater, shared.store.work_later(&claim, &Later::Failed { why: why.full })).await
         }
     };

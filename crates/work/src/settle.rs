@@ -9,7 +9,8 @@ use model::{
     task::{Verdict, together, verdict},
     vm::Vm,
 };
-use store::VmWork;
+use store::{OpenTask, VmWork};
+use uuid::Uuid;
 
 /// After work on a VM, or after its hub reported something.
 pub(crate) async fn vm(shared: &Shared, vm: &VmWork, outcome: &Outcome) -> Result<()> {
@@ -24,9 +25,7 @@ pub(crate) async fn about_vm(shared: &Shared, id: VmId, vapp: VappId, outcome: &
     let now = shared.store.vm_known(id).await?;
     for task in open.iter().filter(|t| t.kind == Kind::Vm) {
         let stands = with_outcome(verdict(task.action, now.as_ref()), outcome);
-        if at(Step::TaskStands, shared.store.task_stands(task, &stands)).await? && task.action == Action::VmCreate {
-            count([&stands]);
-        }
+        write(shared, task, &stands, std::slice::from_ref(&stands)).await?;
     }
     if open.iter().any(|t| t.kind == Kind::Vapp) {
         self::vapp(shared, vapp, &Outcome::Done).await?;
@@ -43,15 +42,13 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
     let gone = shared.store.vapp_work(id.0).await?.is_none_or(|v| v.gone);
     for task in &open {
         let each = of_each(task.action, &vms);
+        let alone: Vec<Verdict> = each.iter().map(|(_, stands)| stands.clone()).collect();
         let stands = match task.action {
             Action::VappDelete if gone => Verdict::Done,
             Action::VappDelete => Verdict::Open { progress: None, message: String::new() },
-            _ => together(each.clone()),
+            _ => together(each),
         };
-        let stands = with_outcome(stands, outcome);
-        if at(Step::TaskStands, shared.store.task_stands(task, &stands)).await? && task.action == Action::VappCreate {
-            count(each.iter().map(|(_, stands)| stands));
-        }
+        write(shared, task, &with_outcome(stands, outcome), &alone).await?;
     }
     Ok(())
 }
@@ -77,10 +74,7 @@ pub(crate) async fn vdc(shared: &Shared, id: VdcId, version: i64, outcome: &Outc
 pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
     for (kind, id) in shared.store.open_task_objects().await? {
         let open = shared.store.open_tasks(&[id]).await?;
-        let vms = match kind {
-            Kind::Vapp => shared.store.vms_known_of(VappId(id)).await?,
-            _ => shared.store.vm_known(VmId(id)).await?.into_iter().collect(),
-        };
+        let vms = machines(shared, kind, id).await?;
         let gone = kind == Kind::Vapp && shared.store.vapp_work(id).await?.is_none_or(|v| v.gone);
         for task in open {
             let stands = match task.action {
@@ -91,8 +85,37 @@ pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
                 action => vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm)),
             };
             if !matches!(stands, Verdict::Open { .. }) {
-                at(Step::TaskStands, shared.store.task_stands(&task, &stands)).await?;
+                let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
+                write(shared, &task, &stands, &each).await?;
             }
+        }
+    }
+    for task in shared.store.overdue_tasks().await? {
+        let last = if task.message.is_empty() { String::new() } else { format!(" Last: {}", task.message) };
+        let late = Verdict::Failed(format!("It took too long, and is not waited for any more.{last}"));
+        let vms = machines(shared, task.kind, task.object).await?;
+        let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
+        write(shared, &task, &late, &each).await?;
+    }
+    Ok(())
+}
+
+async fn machines(shared: &Shared, kind: Kind, id: Uuid) -> Result<Vec<Vm>> {
+    Ok(match kind {
+        Kind::Vapp => shared.store.vms_known_of(VappId(id)).await?,
+        Kind::Vm => shared.store.vm_known(VmId(id)).await?.into_iter().collect(),
+        _ => Vec::new(),
+    })
+}
+
+/// How a task stands; and at the end of the making of machines, how each of them came out: what does not run by then
+/// never came up.
+async fn write(shared: &Shared, task: &OpenTask, stands: &Verdict, each: &[Verdict]) -> Result<()> {
+    let ended = at(Step::TaskStands, shared.store.task_stands(task, stands)).await?;
+    if ended && matches!(task.action, Action::VmCreate | Action::VappCreate) {
+        for one in each {
+            let result = if *one == Verdict::Done { "success" } else { "failure" };
+            metrics::counter!("ssvirt_vm_provisioning_total", "result" => result).increment(1);
         }
     }
     Ok(())
@@ -119,13 +142,5 @@ fn with_outcome(stands: Verdict, outcome: &Outcome) -> Verdict {
             Verdict::Open { progress, message: why.plain.clone() }
         }
         (stands, _) => stands,
-    }
-}
-
-/// Machines whose making has come to its end, well or not: what does not run by then never came up.
-fn count<'a>(each: impl IntoIterator<Item = &'a Verdict>) {
-    for one in each {
-        let result = if *one == Verdict::Done { "success" } else { "failure" };
-        metrics::counter!("ssvirt_vm_provisioning_total", "result" => result).increment(1);
     }
 }

@@ -172,7 +172,8 @@ async fn the_default_hub_goes_before_one_with_more_room_and_there_is_one_at_most
 async fn what_is_routed_is_logged_and_counted_by_vm_and_all_we_make_is_marked_as_ours() {
     let log = Log::of_all();
     server::metrics::recorder();
-    let stage = Stage::with(&["routed-hub"]).await;
+    let mut stage = Stage::with(&["routed-hub"]).await;
+    stage.admin.request_id = "request-that-was-routed".into();
     let id = stage.compose("shop", &["web", "db"]).await;
     let vms = stage.running(id).await;
     stage.until("the task's end", async || stage.task(id, Action::VappCreate).await.starts_with("success")).await;
@@ -193,6 +194,8 @@ async fn what_is_routed_is_logged_and_counted_by_vm_and_all_we_make_is_marked_as
     assert!(lines.iter().any(|l| l["message"] == "Found hubs with capability" && l["count"] == 1));
     assert_eq!(has("Registered VMaaS hub", "hub_id", "routed-hub"), 1);
     assert!(has("✅", "hub_id", "routed-hub") > 5, "what is well is said once");
+    let asked = log.of("request-that-was-routed");
+    assert!(asked.iter().any(|l| l["message"] == "Selected hub for VM request"), "{asked:?}");
 
     let scraped = || {
         server::metrics::recorder().run_upkeep();
@@ -390,4 +393,79 @@ async fn what_a_vdc_has_reserved_is_kept_free_for_it() {
     assert!(elsewhere.refused[0].why.contains("8 GB of memory are needed, and it has room for 4"), "{elsewhere:?}");
     let own = hub::explain(d, &stage.operator, org, kept, 1, 8192).await.unwrap();
     assert_eq!(own.hub.map(|h| h.0).as_deref(), Some("one"));
+}
+
+#[tokio::test]
+async fn machines_that_a_restored_database_forgot_are_found_where_they_are_and_not_made_twice() {
+    let stage = Stage::with(&["one", "two"]).await;
+    let (d, db) = (&stage.app.domain, &stage.app.db);
+    let set_cordon = async |hub: &str, on: bool| {
+        hub::set_cordoned(d, &stage.operator, &hub.into(), on).await.unwrap();
+    };
+    set_cordon("one", true).await;
+    let id = stage.compose("shop", &["web"]).await;
+    let before = stage.running(id).await.remove(0);
+    assert_eq!(before.hub, Some("two".into()));
+    set_cordon("two", true).await;
+    let uid = db.text("select uid from vms").await;
+
+    stage.hubs.kill_controller();
+    db.execute("update vapps set hub_id = null, placement = null, placed_at = null, attempted_at = null").await;
+    db.execute("update vms set hub_id = null, uid = null, attempted_at = null, applied = null, obs_state = 'unknown'")
+        .await;
+    stage.hubs.start_controller(&stage.app);
+    stage.until("the machine is found", async || db.count("strangers where vm_id is not null").await == 1).await;
+    set_cordon("one", false).await;
+    d.store.enqueue(model::Kind::Vapp, id, stage.acme.id, "").await.unwrap();
+    assert_eq!(stage.running(id).await.remove(0).hub, Some("two".into()));
+    assert_eq!(db.text("select uid from vms").await, uid);
+    assert_eq!(db.count("strangers").await, 0);
+    for (hub, count) in [("one", 0), ("two", 1)] {
+        assert_eq!(stage.hubs.count(hub, ("kubevirt.io", "virtualmachines")), count, "{hub}");
+    }
+    let placement = vapp::get(d, &stage.operator, id).await.unwrap().placement.unwrap();
+    assert_eq!(placement.because, "What belongs to it is there already.");
+}
+
+#[tokio::test]
+async fn a_call_that_a_hub_refuses_is_logged_with_the_machine_and_the_cause_and_nothing_looks_deleted() {
+    let log = Log::of_all();
+    let stage = Stage::with(&["refusing-hub"]).await;
+    let d = &stage.app.domain;
+    let id = stage.compose("shop", &["web"]).await;
+    let web = stage.running(id).await.remove(0);
+    stage.hubs.hub("refusing-hub").faults().set(Fault::Forbidden, true);
+    vm::resize(d, &stage.admin, web.id, 2, 2048).await.unwrap();
+    let (late, _) = vm::add(d, &stage.admin, id, VmSpec { name: "late".into(), ..VmSpec::default() }).await.unwrap();
+
+    let logged = |message: &str, vm: model::VmId| {
+        let text = log.text();
+        let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        lines.filter(|l| l["message"] == message && l["vm_id"] == vm.to_string() && l["kind"] == "forbidden").count()
+            > 0
+    };
+    let [get, create] =
+        ["get VirtualMachine from", "create VirtualMachine in"].map(|w| format!("Failed to {w} remote cluster"));
+    stage.until("the line of the one", async || logged(&get, web.id)).await;
+    stage.until("the line of the other", async || logged(&create, late)).await;
+    let why = stage.task(late, Action::VmCreate).await;
+    assert!(why.starts_with("running: "), "it waits and says why: {why}");
+    for vm in [web.id, late] {
+        let vm = vm::get(d, &stage.admin, vm).await.unwrap();
+        assert!(vm.seen != model::vm::Seen::Missing && !vm.deleted, "{vm:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_too_long_ends_and_says_what_it_waited_for() {
+    server::metrics::recorder();
+    let stage = Stage::with(&[]).await;
+    let id = stage.compose("shop", &["web"]).await;
+    stage.until("a reason", async || stage.task(id, Action::VappCreate).await.ends_with(NO_HUB)).await;
+    stage.app.db.execute("update tasks set deadline = now() - interval '1 minute' where status = 'running'").await;
+    let late = format!("error: It took too long, and is not waited for any more. Last: {NO_HUB}");
+    stage.until("its end", async || stage.task(id, Action::VappCreate).await == late).await;
+    server::metrics::recorder().run_upkeep();
+    let failed = "ssvirt_vm_provisioning_total{result=\"failure\"}";
+    assert!(server::metrics::recorder().render().contains(failed));
 }

@@ -46,6 +46,7 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     let candidates = shared.store.candidates(vapp.template_source.as_deref(), Some(vapp.vdc)).await?;
     let wish = placement::Wish {
         capability: Some(can::VMS),
+        bound_to: shared.store.hubs_with_machines_of(vapp.id).await?,
         cpus: vapp.cpus,
         memory_mb: vapp.memory_mb,
         ..shared.store.wishes(vapp.org, vapp.vdc).await?
