@@ -81,10 +81,11 @@ integration-test: ## Run the cargo tests alone, with a PostgreSQL of their own
 	@$(xtask) with-postgres -- cargo test --workspace
 
 .PHONY: bench
-bench: release ## Measure a release: what pages cost, as ratios; its start, its memory, the bytes of its first page
+bench: release ## Measure a release: what pages and machines cost, as ratios; its start, its memory, the bytes of its first page
 	@scripts/setup.sh demo
 	@mkdir -p bench/results
 	@$(xtask) with-postgres -- cargo bench -p server --bench pages | tee bench/results/pages.txt
+	@$(xtask) with-postgres -- cargo bench -p server --bench machines | tee bench/results/machines.txt
 	@node bench/release.mjs $(target)/release/ssvirt | tee bench/results/release.txt
 
 .PHONY: sqlx generate

@@ -48,7 +48,7 @@ impl Write<'_> {
             id.into(),
             org.0,
             hub.map_or("", |h| h.0.as_str()),
-            self.actor.request_id
+            self.actor.origin.request_id
         )
         .execute(&mut *self.tx)
         .await

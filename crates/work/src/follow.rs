@@ -97,9 +97,14 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
         let Some(epoch) = epoch else { continue };
         for key in touched {
             let Some(vm) = known.vms.get(&key) else { continue };
-            if let Err(e) = report(&shared, &hub, epoch, vm, &known).await {
-                tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
-                known.late.reports.insert(key);
+            match report(&shared, &hub, epoch, vm, &known).await {
+                Ok(true) => {}
+                // it may be adopted, and nothing on the hub changes by that
+                Ok(false) => drop(known.late.reports.insert(key)),
+                Err(e) => {
+                    tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
+                    known.late.reports.insert(key);
+                }
             }
         }
     }
@@ -299,10 +304,10 @@ async fn missing(shared: &Shared, hub: &HubId, vm: VmId, uid: &str) -> Result<()
     settle::about_vm(shared, vm, work.vapp, &Outcome::Done).await
 }
 
-/// One machine as its hub shows it now.
-async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &Known) -> Result<()> {
+/// One machine as its hub shows it now. False: it says to be a machine that should not be there.
+async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &Known) -> Result<bool> {
     let Some(id) = vm.meta.ids.vm else {
-        return stranger(shared, hub, vm).await;
+        return stranger(shared, hub, vm).await.map(|()| true);
     };
     let volumes = volumes_of(vm).filter_map(|volume| known.volumes.get(&volume));
     let seen = read::observe(vm, known.instances.get(&vm.meta.key), volumes);
@@ -327,14 +332,18 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         asked_memory_mb: vm.size.memory_mb,
     };
     let Some(met) = at(Step::Observe, shared.store.observe(hub, Some(epoch), &report)).await? else {
-        return match shared.store.vm_tombstone(id).await? {
+        match shared.store.vm_tombstone(id).await? {
             Some(true) if vm.meta.deleting.is_none() => {
-                reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await
+                reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await?;
             }
-            Some(false) if shared.store.vm_is_another(hub, id, &vm.meta.uid).await? => stranger(shared, hub, vm).await,
-            Some(_) => Ok(()),
-            None => stranger(shared, hub, vm).await,
-        };
+            Some(false) if shared.store.vm_is_another(hub, id, &vm.meta.uid).await? => {
+                stranger(shared, hub, vm).await?;
+                return Ok(false);
+            }
+            Some(_) => {}
+            None => stranger(shared, hub, vm).await?,
+        }
+        return Ok(true);
     };
     let outside = by_hand(&report, &met);
     if outside != met.outside {
@@ -363,7 +372,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
             shared.store.wake_vapp(met.vapp).await?;
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn word(state: VmState) -> Seen {

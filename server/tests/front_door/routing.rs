@@ -94,8 +94,8 @@ impl Stage {
 async fn a_hub_without_kubevirt_takes_no_vm_and_what_waits_goes_to_the_next_that_is_registered() {
     let mut stage = Stage::with(&[]).await;
     stage.hubs.add(&stage.app, "bare", Flavour::bare()).await;
-    let id = stage.compose("shop", &["web"]).await;
     stage.checked("bare").await;
+    let id = stage.compose("shop", &["web"]).await;
     stage.until("a reason", async || stage.task(id, Action::VappCreate).await.ends_with(NO_HUB)).await;
     for _ in 0..20 {
         assert_eq!(stage.state("bare").await, "degraded", "it answers, and that does not change");
@@ -173,7 +173,7 @@ async fn what_is_routed_is_logged_and_counted_by_vm_and_all_we_make_is_marked_as
     let log = Log::of_all();
     server::metrics::recorder();
     let mut stage = Stage::with(&["routed-hub"]).await;
-    stage.admin.request_id = "request-that-was-routed".into();
+    stage.admin.origin.request_id = "request-that-was-routed".into();
     let id = stage.compose("shop", &["web", "db"]).await;
     let vms = stage.running(id).await;
     stage.until("the task's end", async || stage.task(id, Action::VappCreate).await.starts_with("success")).await;
@@ -436,7 +436,10 @@ async fn a_call_that_a_hub_refuses_is_logged_with_the_machine_and_the_cause_and_
     let web = stage.running(id).await.remove(0);
     stage.hubs.hub("refusing-hub").faults().set(Fault::Forbidden, true);
     vm::resize(d, &stage.admin, web.id, 2, 2048).await.unwrap();
-    let (late, _) = vm::add(d, &stage.admin, id, VmSpec { name: "late".into(), ..VmSpec::default() }).await.unwrap();
+    let (late, _) =
+        vm::add(d, &stage.admin, id, VmSpec { name: "late".into(), cpus: 1, memory_mb: 1024, ..VmSpec::default() })
+            .await
+            .unwrap();
 
     let logged = |message: &str, vm: model::VmId| {
         let text = log.text();

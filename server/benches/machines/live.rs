@@ -1,0 +1,63 @@
+//! From a change on a hub to the line in a browser's stream, beside the way of a request that does almost nothing.
+use crate::{print, stage::Stage};
+use anyhow::{Context, Result, ensure};
+use std::time::{Duration, Instant};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+
+const ROUNDS: i64 = 300;
+
+pub(crate) async fn run(stage: &Stage) -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let app = stage.app.clone();
+    use axum::serve::ListenerExt;
+    let listener = listener.tap_io(|tcp| drop(tcp.set_nodelay(true)));
+    let served = tokio::spawn(async move { axum::serve(listener, app).await });
+
+    let mut stream = TcpStream::connect(address).await?;
+    let ask =
+        format!("GET /events HTTP/1.1\r\nhost: bench\r\ncookie: {}\r\naccept: text/event-stream\r\n\r\n", stage.cookie);
+    stream.write_all(ask.as_bytes()).await?;
+    let mut lines = BufReader::new(stream).lines();
+    loop {
+        let line = lines.next_line().await?.context("the stream ended before it began")?;
+        ensure!(!line.starts_with("HTTP/1.1") || line.contains(" 200"), "the stream was refused: {line}");
+        if line.contains("hello") {
+            break;
+        }
+    }
+
+    let mut times = Vec::new();
+    for (_, n, key) in stage.some(ROUNDS).await? {
+        // what an earlier change caused is over
+        while timeout(Duration::from_millis(30), lines.next_line()).await.is_ok() {}
+        let began = Instant::now();
+        // by hand: more memory than was asked for
+        stage.hubs[n].0.edit("kubevirt.io", "virtualmachines", &key.namespace, &key.name, |vm| {
+            vm["spec"]["template"]["spec"]["domain"]["memory"]["guest"] = "256Mi".into();
+            vm["metadata"]["generation"] = (vm["metadata"]["generation"].as_i64().unwrap_or(1) + 1).into();
+        })?;
+        loop {
+            let line =
+                timeout(Duration::from_secs(5), lines.next_line()).await.context("no line came within 5 s")??;
+            if line.context("the stream ended")?.contains("changed") {
+                break;
+            }
+        }
+        times.push(began.elapsed());
+    }
+    let mut bare = Vec::new();
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        stage.fetch(stage.get("/healthz")?).await?;
+        bare.push(began.elapsed());
+    }
+    print("the way of a request that does nothing", bare);
+    print("a change on a hub, until its line in the stream", times);
+    served.abort();
+    Ok(())
+}
