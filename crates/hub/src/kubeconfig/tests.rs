@@ -280,3 +280,25 @@ fn several_contexts_are_answered_with_the_command_that_leaves_one() {
     let v = set(v, "/current-context", json!("x; rm -rf /"));
     assert!(parse(&v.to_string()).expect_err("two").message.ends_with("--context=NAME"));
 }
+
+#[test]
+fn a_kubeconfig_with_random_damage_gets_an_answer() {
+    use rand::{Rng, SeedableRng, rngs::StdRng};
+    let mut rng = StdRng::seed_from_u64(5);
+    let whole = good().to_string();
+    let mut refused = 0;
+    for _ in 0..400 {
+        let mut bytes = whole.clone().into_bytes();
+        for _ in 0..rng.random_range(1..5) {
+            let at = rng.random_range(0..bytes.len());
+            match rng.random_range(0..4) {
+                0 => bytes[at] = rng.random(),
+                1 => bytes.truncate(at.max(1)),
+                2 => drop(bytes.splice(at..at, *b"{[&a *a !!x")),
+                _ => drop(bytes.splice(at..at, "[".repeat(300).into_bytes())),
+            }
+        }
+        refused += usize::from(parse(&String::from_utf8_lossy(&bytes)).is_err());
+    }
+    assert!(refused > 200, "{refused}");
+}
