@@ -9,7 +9,8 @@ use crate::{
     shape::{names::VDC_ID, patch::fenced},
 };
 use http::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
 use uuid::Uuid;
 
 /// The label by which an object is ours, such as its VM's id.
@@ -23,6 +24,25 @@ impl Owner {
     pub fn new(label: &'static str, value: impl ToString) -> Owner {
         Owner { label, value: value.to_string() }
     }
+}
+
+/// A page of a list. Its objects are read one by one: whole pages of them would take many times what is kept.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Page<'a> {
+    kind: String,
+    metadata: PageMeta,
+    #[serde(borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PageMeta {
+    #[serde(rename = "continue")]
+    next: String,
+    #[serde(rename = "resourceVersion")]
+    version: String,
 }
 
 /// The namespace something is made in: it must be the VDC's own, and the one we know.
@@ -60,7 +80,7 @@ pub enum Propagation {
 }
 
 /// A page of a list.
-const PAGE: u32 = 500;
+const PAGE: u32 = 100;
 
 impl Client {
     pub async fn get(&self, resource: &Resource, key: &Key) -> Result<Value> {
@@ -108,15 +128,19 @@ impl Client {
             if !next.is_empty() {
                 call = call.with("continue", next);
             }
-            let page = self.call(call).await?.json()?;
-            let is_list = page["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
-            let Some(items) = page["items"].as_array().filter(|_| is_list) else {
+            let told = self.call(call).await?;
+            let page: Page<'_> = told.read()?;
+            let Some(items) = page.items.filter(|_| page.kind.ends_with("List")) else {
                 return Err(Error::Odd(format!("asked for a list of {}, something else came", resource.name())));
             };
-            all.extend(items.iter().filter_map(project));
-            next = page["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
+            for item in items {
+                let item =
+                    serde_json::from_str(item.get()).map_err(|e| Error::Odd(format!("an object of a list: {e}")))?;
+                all.extend(project(&item));
+            }
+            next = page.metadata.next;
             if next.is_empty() {
-                return Ok((all, page["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned()));
+                return Ok((all, page.metadata.version));
             }
         }
     }

@@ -109,7 +109,15 @@ impl Store {
         }
         let way = if descending { "desc" } else { "asc" };
         b.push(format_args!(" order by {} {way}, t.id {way} limit {}", by.expr, q.limit + 1));
-        let mut rows: Vec<Keyed<R>> = match b.build_query_as().fetch_all(&self.pool).await {
+        // what is read whole, as into a file, is not counted for every part of it
+        let count = async {
+            match q.limit > MAX_LIMIT {
+                true => Ok(Total { rows: 0, more: true }),
+                false => self.count(sql, scope, q, filter).await,
+            }
+        };
+        let (rows, total) = tokio::join!(b.build_query_as().fetch_all(&self.pool), count);
+        let mut rows: Vec<Keyed<R>> = match rows {
             Ok(rows) => rows,
             // a cursor whose value does not fit the sort it is used with
             Err(sqlx::Error::Database(e)) if q.cursor.is_some() && e.code().is_some_and(|c| c.starts_with("22")) => {
@@ -128,11 +136,8 @@ impl Store {
             |r: Option<&Keyed<R>>, back| r.map(|r| Cursor { back, value: r.cursor_value.clone(), id: r.cursor_id });
         let before = if if back { more } else { q.cursor.is_some() } { at(rows.first(), true) } else { None };
         let after = if back || more { at(rows.last(), false) } else { None };
-        // what is read whole, as into a file, is not counted for every part of it
-        let total =
-            if q.limit > MAX_LIMIT { Total { rows: 0, more: true } } else { self.count(sql, scope, q, filter).await? };
         let items = rows.into_iter().map(|k| read(k.row)).collect::<Result<_>>()?;
-        Ok(Page { items, total, before, after })
+        Ok(Page { items, total: total?, before, after })
     }
 
     /// A few rows without paging: `more` adds conditions, the order and the limit.

@@ -7,9 +7,10 @@ use crate::{
     queue::Outcome,
     reconcile, settle,
 };
+use futures::{StreamExt, stream};
 use hub::{
     Client, Key,
-    read::{self, InstancePart, VmPart, VmState, VolumePart},
+    read::{self, AskedDisk, InstancePart, VmPart, VmState, VolumePart},
     resource::{DATA_VOLUMES, VIRTUAL_MACHINES, VM_INSTANCES},
     shape::names::ours,
     watch::{Event, Follow},
@@ -38,6 +39,10 @@ impl Late {
 }
 
 const TRY_AGAIN: Duration = Duration::from_millis(500);
+/// So many machines are written down before more is heard.
+const TOGETHER: usize = 64;
+/// And so many of them at once: others need the database too.
+const AT_ONCE: usize = 4;
 
 /// What is kept of a hub's machines: small parts, never whole objects.
 #[derive(Default)]
@@ -74,14 +79,26 @@ fn volumes_of(vm: &VmPart) -> impl Iterator<Item = Key> {
     named.map(|d| Key::new(&vm.meta.key.namespace, &d.volume))
 }
 
+/// What is reported of a machine, and no more: there may be ten thousands.
+fn small(vm: VmPart) -> VmPart {
+    let disks = vm.disks.into_iter().filter(|d| !d.volume.is_empty());
+    let disks = disks.map(|d| AskedDisk { volume: d.volume, ..AskedDisk::default() }).collect();
+    let (nics, notes) = Default::default();
+    VmPart { disks, nics, notes, preference: None, computer_name: String::new(), ..vm }
+}
+
 pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
     let mut known = Known::default();
-    let mut vms = client.watch(Follow::new(VIRTUAL_MACHINES, ours()), read::vm);
+    let mut vms = client.watch(Follow::new(VIRTUAL_MACHINES, ours()), |o| read::vm(o).map(small));
     // instances and disks of machines carry the labels of the template they are made from
     let mut instances = client.watch(Follow::new(VM_INSTANCES, ours()), read::instance);
     let mut volumes = client.watch(Follow::new(DATA_VOLUMES, ours()), read::volume);
+    // what is to be written down: several changes of one machine that came together are one
+    let mut touched: HashSet<Key> = HashSet::new();
     loop {
-        let touched: Vec<Key> = tokio::select! {
+        let news: Vec<Key> = tokio::select! {
+            biased;
+            () = std::future::ready(()), if touched.len() >= TOGETHER => Vec::new(),
             event = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
             event = instances.next() => on_instance(&mut known, event),
             event = volumes.next() => on_volume(&mut known, event),
@@ -91,23 +108,36 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 Ok(()) => known.vms.keys().cloned().collect(),
                 Err(_) => return,
             },
+            // nothing else is to be heard right now
+            () = std::future::ready(()), if !touched.is_empty() => Vec::new(),
         };
-        let epoch = *epoch.borrow();
-        // another replica writes; we only keep in step, so that we can go on at once
-        let Some(epoch) = epoch else { continue };
-        for key in touched {
-            let Some(vm) = known.vms.get(&key) else { continue };
-            match report(&shared, &hub, epoch, vm, &known).await {
-                Ok(true) => {}
-                // it may be adopted, and nothing on the hub changes by that
-                Ok(false) => drop(known.late.reports.insert(key)),
-                Err(e) => {
-                    tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
-                    known.late.reports.insert(key);
-                }
-            }
+        let quiet = news.is_empty();
+        touched.extend(news);
+        if quiet || touched.len() >= TOGETHER {
+            let touched = std::mem::take(&mut touched);
+            // another replica writes; we only keep in step, so that we can go on at once
+            let Some(epoch) = *epoch.borrow() else { continue };
+            let late = write(&shared, &hub, epoch, &known, touched).await;
+            known.late.reports.extend(late);
         }
     }
+}
+
+/// Writes down how these machines are, some at a time. Returns those that are to be written once more.
+async fn write(shared: &Shared, hub: &HubId, epoch: i64, known: &Known, touched: HashSet<Key>) -> Vec<Key> {
+    let reports = stream::iter(touched).map(|key| async move {
+        let vm = known.vms.get(&key)?;
+        match report(shared, hub, epoch, vm, known).await {
+            Ok(true) => None,
+            // it may be adopted, and nothing on the hub changes by that
+            Ok(false) => Some(key),
+            Err(e) => {
+                tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
+                Some(key)
+            }
+        }
+    });
+    reports.buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await
 }
 
 async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {

@@ -9,7 +9,7 @@ const ROUNDS: usize = 300;
 
 pub(crate) async fn run(stage: &Stage) -> Result<()> {
     let well = accepted(stage, "well").await?;
-    for (hub, _) in &stage.hubs {
+    for hub in &stage.hubs {
         hub.faults().set(Fault::Refuse, true);
     }
     loop {

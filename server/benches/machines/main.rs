@@ -16,13 +16,14 @@ const MACHINES: usize = 10_000;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let empty = memory::of_a_controller(&Stage::set().await?).await?;
-    let stage = Stage::set().await?;
+    let mut stage = Stage::set().await?;
     let began = std::time::Instant::now();
     stage.machines(MACHINES).await?;
     println!("{MACHINES} VMs on {} hubs, made in {:.0} s\n", stage.hubs.len(), began.elapsed().as_secs_f64());
     memory::run(&stage, empty).await?;
     let controller = stage.controller();
     stage.until_quiet().await?;
+    stage.without_actors().await;
     queue::run(&stage).await?;
     live::run(&stage).await?;
     list::run(&stage).await?;

@@ -44,7 +44,8 @@ pub(crate) struct Stage {
     pub(crate) domain: Domain,
     pub(crate) pool: PgPool,
     pub(crate) url: String,
-    pub(crate) hubs: Vec<(Hub, actors::Actors)>,
+    pub(crate) hubs: Vec<Hub>,
+    actors: Vec<actors::Actors>,
     pub(crate) app: Router,
     /// Of acme's administrator.
     pub(crate) cookie: String,
@@ -77,12 +78,12 @@ impl Stage {
             sqlx::query(&format!("update {table} set {all}")).execute(&pool).await?;
         }
         let operator = domain::bootstrap::operator(&domain).await.map_err(|e| anyhow!("{e}"))?;
-        let mut hubs = Vec::new();
+        let (mut hubs, mut players) = (Vec::new(), Vec::new());
         for n in 0..HUBS {
             let sim = Hub::start(hubsim::Options { name: format!("hub-{n}"), ..hubsim::Options::default() }).await?;
             actors::furnish(sim.inside(), sim.flavour()).await?;
             let quick = actors::Options { delay: Duration::ZERO, events: false, ..actors::Options::default() };
-            let actors = actors::attach(&sim, &quick);
+            players.push(actors::attach(&sim, &quick));
             let spec = HubSpec {
                 id: format!("hub-{n}"),
                 hub_type: HubType::Vmaas,
@@ -90,13 +91,20 @@ impl Stage {
                 ..HubSpec::default()
             };
             register(&domain, &operator, spec, &sim.kubeconfig(), Trust::Operator).await?;
-            hubs.push((sim, actors));
+            hubs.push(sim);
         }
         let (org, vdc) = sqlx::query_as::<_, (Uuid, Uuid)>("select org_id, id from vdcs where name = 'acme-prod'")
             .fetch_one(&pool)
             .await?;
         let cookie = sign_in(&app).await?;
-        Ok(Stage { domain, pool, url, hubs, app, cookie, org: OrgId(org), vdc: VdcId(vdc) })
+        Ok(Stage { domain, pool, url, hubs, actors: players, app, cookie, org: OrgId(org), vdc: VdcId(vdc) })
+    }
+
+    /// From here on the hubs are API servers and no more: what KubeVirt would do is not ours to measure.
+    pub(crate) async fn without_actors(&mut self) {
+        for actors in self.actors.drain(..) {
+            actors.stop().await;
+        }
     }
 
     /// With no limit on how often a hub is asked: what we can do is measured, not what we allow ourselves.
@@ -105,7 +113,7 @@ impl Stage {
     }
 
     pub(crate) fn client(&self, n: usize) -> Result<Client> {
-        let credential = hub::kubeconfig::parse(&self.hubs[n].0.kubeconfig()).map_err(|e| anyhow!("{e}"))?;
+        let credential = hub::kubeconfig::parse(&self.hubs[n].kubeconfig()).map_err(|e| anyhow!("{e}"))?;
         Ok(Client::new(&credential, &hub::address::Gate::open(), domain::system_clock(), Stage::calls())?)
     }
 
@@ -223,7 +231,7 @@ impl Stage {
             let run: usize = self
                 .hubs
                 .iter()
-                .map(|(h, _)| h.objects("kubevirt.io", "virtualmachineinstances"))
+                .map(|h| h.objects("kubevirt.io", "virtualmachineinstances"))
                 .map(|all| all.iter().filter(|i| i["status"]["phase"] == "Running").count())
                 .sum();
             if run >= count {

@@ -417,8 +417,8 @@ async fn machines_that_a_restored_database_forgot_are_found_where_they_are_and_n
     stage.until("the machine is found", async || db.count("strangers where vm_id is not null").await == 1).await;
     set_cordon("one", false).await;
     d.store.enqueue(model::Kind::Vapp, id, stage.acme.id, "").await.unwrap();
+    stage.until("its adoption", async || db.text("select coalesce(uid, '') from vms").await == uid).await;
     assert_eq!(stage.running(id).await.remove(0).hub, Some("two".into()));
-    assert_eq!(db.text("select uid from vms").await, uid);
     assert_eq!(db.count("strangers").await, 0);
     for (hub, count) in [("one", 0), ("two", 1)] {
         assert_eq!(stage.hubs.count(hub, ("kubevirt.io", "virtualmachines")), count, "{hub}");
@@ -451,8 +451,7 @@ async fn a_call_that_a_hub_refuses_is_logged_with_the_machine_and_the_cause_and_
         ["get VirtualMachine from", "create VirtualMachine in"].map(|w| format!("Failed to {w} remote cluster"));
     stage.until("the line of the one", async || logged(&get, web.id)).await;
     stage.until("the line of the other", async || logged(&create, late)).await;
-    let why = stage.task(late, Action::VmCreate).await;
-    assert!(why.starts_with("running: "), "it waits and says why: {why}");
+    stage.until("a reason", async || stage.task(late, Action::VmCreate).await.starts_with("running: ")).await;
     for vm in [web.id, late] {
         let vm = vm::get(d, &stage.admin, vm).await.unwrap();
         assert!(vm.seen != model::vm::Seen::Missing && !vm.deleted, "{vm:?}");

@@ -19,6 +19,7 @@ use http::{HeaderMap, Method, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use limiter::Limiter;
+use serde::Deserialize;
 use serde_json::Value;
 use std::{fmt, sync::Arc, time::Duration};
 use tokio::sync::Semaphore;
@@ -127,6 +128,10 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub(crate) fn json(&self) -> Result<Value> {
+        self.read()
+    }
+
+    pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T> {
         serde_json::from_slice(&self.body).map_err(|e| {
             let start: String =
                 String::from_utf8_lossy(&self.body).chars().filter(|c| !c.is_control()).take(80).collect();
