@@ -2,7 +2,7 @@
 
 use crate::settings::Settings;
 use anyhow::Context;
-use domain::{Domain, Gate, Hasher, SessionLimits, Store, Vault, system_clock};
+use domain::{Area, Domain, Gate, Hasher, SessionLimits, Store, Vault, system_clock};
 use model::Error;
 use std::time::Duration;
 
@@ -25,6 +25,7 @@ pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
         store,
         vault,
         gate: Gate::new(settings.hubs.allow.clone()),
+        area: settings.images.directory.as_ref().map(|dir| Area::new(dir, settings.images.limit)),
         simulator: None,
         hasher: Hasher::new(settings.auth.max_concurrent_hashes)?,
         clock: system_clock(),

@@ -1,4 +1,5 @@
-//! What has to be done from time to time: removing sessions that have ended. Any replica may do it; doing it twice does no harm.
+//! What has to be done from time to time: removing sessions that have ended, uploads that nobody goes on with, and files
+//! that nothing needs. Any replica may do it; doing it twice does no harm.
 use domain::Domain;
 use std::time::Duration;
 
@@ -11,6 +12,11 @@ pub(crate) async fn run(domain: Domain) {
         match domain.store.sessions_purge(domain.now()).await {
             Ok(0) => {}
             Ok(gone) => tracing::info!(sessions = gone, "removed sessions that had ended"),
+            Err(e) => tracing::debug!(error = %e, "housekeeping waits for the database"),
+        }
+        match domain::upload::clean(&domain).await {
+            Ok(0) => {}
+            Ok(gone) => tracing::info!(files = gone, "removed files that nothing needs from the transfer area"),
             Err(e) => tracing::debug!(error = %e, "housekeeping waits for the database"),
         }
     }

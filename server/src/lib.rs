@@ -16,6 +16,7 @@ pub mod shutdown;
 pub mod site;
 pub mod telemetry;
 pub mod tls;
+mod transfer;
 
 use app::portal::{Portal, PortalOptions, RouteInfo, Visitor};
 use axum::{
@@ -77,6 +78,7 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), auth::attach));
     let routes = edge::guard(guarded, &state)
         .merge(stream)
+        .merge(transfer::routes(state.clone()))
         .merge(site::router())
         .merge(health::routes(state.clone()))
         .merge(metrics::routes(state.clone()));

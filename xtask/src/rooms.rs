@@ -4,20 +4,21 @@ use anyhow::{Context, Result, ensure};
 use std::collections::BTreeMap;
 
 /// Each of our crates, with those of ours that it may use. Tests may use more.
-const MAY_USE: [(&str, &[&str]); 11] = [
+const MAY_USE: [(&str, &[&str]); 12] = [
     ("model", &[]),
     // what people upload is read by something that knows nothing else
     ("ovf", &[]),
+    ("transfer", &[]),
     ("store", &["model"]),
     ("hub", &["model"]),
     ("hubsim", &[]),
     ("private-postgres", &[]),
-    ("work", &["hub", "model", "store"]),
+    ("work", &["hub", "model", "ovf", "store", "transfer"]),
     // of hubs it reads kubeconfigs and cloud-init, and tries one before it is saved
-    ("domain", &["hub", "model", "ovf", "store"]),
+    ("domain", &["hub", "model", "ovf", "store", "transfer"]),
     // no page sees a client of a hub, nor SQL
     ("app", &["domain", "model"]),
-    ("server", &["app", "domain", "hub", "hubsim", "model", "private-postgres", "store", "work"]),
+    ("server", &["app", "domain", "hub", "hubsim", "model", "private-postgres", "store", "transfer", "work"]),
     ("xtask", &["private-postgres"]),
 ];
 

@@ -3,6 +3,7 @@
 mod copying;
 mod live;
 mod menus;
+mod sending;
 
 #[cfg(feature = "hydrate")]
 mod dom;
@@ -11,4 +12,4 @@ mod morph;
 #[cfg(feature = "hydrate")]
 mod stream;
 
-pub use self::{copying::*, live::*, menus::*};
+pub use self::{copying::*, live::*, menus::*, sending::*};

@@ -13,7 +13,7 @@ use model::{
     decide::Resource,
     list::{CATALOGS, ListQuery, TEMPLATES},
     quota::Measure,
-    template::Template,
+    template::{ItemKind, Template},
 };
 
 pub(super) const ON: &str = "Catalogs";
@@ -186,8 +186,13 @@ async fn page(visit: Visit) -> Result<Sheet> {
         view! { <Table caption="Templates" heads list=true>{rows}</Table> }.into_any()
     };
     let find = (c.templates > 0).then(|| search(&visit));
+    let upload = (may(&visit, &c, Action::TemplateUpload) && !c.from_hubs).then(|| {
+        view! { <a class="btn primary" href=href(&visit, c.id, "/upload")><Icon name=Icon::Plus />"Upload"</a> }
+    });
+    let (menu, acts) = (menu(&visit, &c, false), upload);
+    let acts = view! { {menu} {acts} }.into_any();
     let body = view! {
-        <PageHead title=c.name.clone() sub="catalog" lede=c.description.clone() acts=menu(&visit, &c, false) />
+        <PageHead title=c.name.clone() sub="catalog" lede=c.description.clone() acts />
         {find}
         {templates}
         {view.pager()}
@@ -207,7 +212,8 @@ fn search(visit: &Visit) -> impl IntoView + use<> {
 fn template_row(visit: &Visit, t: &Template, deploys: bool) -> impl IntoView + use<> {
     let to = visit.at(format!("/templates/{}", t.id));
     let state = super::template::state(visit, t);
-    let (os, vms, cpus) = (t.os.clone(), t.vms.len().to_string(), t.cpus().to_string());
+    let os = if t.kind == ItemKind::Media { "ISO image".to_owned() } else { t.os.clone() };
+    let (vms, cpus) = (t.vms.len().to_string(), t.cpus().to_string());
     let (memory, storage) = (memory_words(t.memory_mb()), Measure::Storage.words(t.storage_mb()));
     let deploy = (deploys && can::template(t, Action::VappCreate).is_ok()).then(|| {
         let (href, label) = (format!("{to}/deploy"), format!("Deploy {}", t.name));
@@ -246,10 +252,12 @@ fn margin(visit: &Visit, c: &Catalog, shared: AnyView) -> AnyView {
         let text = if c.from_hubs { "by what hubs have" } else { "by hand" };
         view! { <Fact name="Filled">{text}</Fact> }
     });
+    let changes = count(c.contents);
     let facts = view! {
         <Fact name="From">{from}</Fact>
         <Fact name="Shared">{shared}</Fact>
         {filled}
+        <Fact name="Changes">{changes}</Fact>
         {about_facts(visit, (c.created_at, c.updated_at, &c.updated_by), c.id.urn())}
     };
     view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()

@@ -2,7 +2,7 @@
 use super::{
     about::about_facts,
     catalog::{LIST, ON, seen_here},
-    deploy,
+    deploy, item,
     sizes::{cpu_words, disk_words, memory_words},
 };
 use crate::{
@@ -12,7 +12,10 @@ use crate::{
 };
 use domain::catalog;
 use leptos::prelude::*;
-use model::{Action, Error, Kind, Result, can, template::Template};
+use model::{
+    Action, Error, Kind, Result, can,
+    template::{ItemKind, Template},
+};
 
 pub fn routes(r: Routes) -> Routes {
     r.both("/templates/{id}", page).both_form("/templates/{id}/deploy", deploy::page, deploy::act)
@@ -37,6 +40,13 @@ pub(super) async fn find(visit: &Visit) -> Result<Template> {
     Ok(t)
 }
 
+/// The same to change it: what is shared here stays as it is.
+pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<Template> {
+    let t = visit.domain().store.template(&visit.actor, action, visit.id()).await?.into_inner();
+    visit.within(t.org, Kind::Template)?;
+    Ok(t)
+}
+
 pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
     if let Some(at) = t.as_of {
         let more = format!("as of {} ago", span(visit.now - at));
@@ -44,6 +54,8 @@ pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
     } else if t.vanished() {
         view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="on no hub any more" plate=true /> }
             .into_any()
+    } else if t.blank() {
+        view! { <Badge shape=Shape::Clock tone=Tone::Busy word="Empty" more="its upload has not ended" /> }.into_any()
     } else {
         view! { <Badge shape=Shape::Disc tone=Tone::Ok word="Available" /> }.into_any()
     }
@@ -51,14 +63,17 @@ pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
 
 async fn page(visit: Visit) -> Result<Sheet> {
     let t = find(&visit).await?;
-    let acts = super::vapp::may_create(&visit).then(|| match can::template(&t, Action::VappCreate) {
+    let media = t.kind == ItemKind::Media;
+    let deploy = (super::vapp::may_create(&visit) && !media).then(|| match can::template(&t, Action::VappCreate) {
         Ok(()) => {
             let to = href(&visit, &t, "/deploy");
             view! { <a class="btn primary" href=to><Icon name=Icon::Plus />"Deploy"</a> }.into_any()
         }
         Err(_) => view! { <button type="button" class="btn" aria-disabled="true">"Deploy"</button> }.into_any(),
     });
-    let vanished = can::template(&t, Action::VappCreate).err().map(|why| {
+    let (menu, history) = (item::menu(&visit, &t), item::history(&visit, &t).await?);
+    let acts = view! { {menu} {deploy} };
+    let vanished = can::template(&t, Action::VappCreate).err().filter(|_| !media).map(|why| {
         let text = format!(" {why} vApps made from it stay as they are.");
         view! { <Note tone=Tone::Warn><b>"It can't be deployed."</b> {text}</Note> }
     });
@@ -68,15 +83,16 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let body = view! {
         <PageHead
             title=t.name.clone()
-            sub=format!("template in {}", t.catalog_name)
+            sub=format!("{} in {}", t.kind.key(), t.catalog_name)
             lede=t.description.clone()
             acts=acts.into_any()
             says=state(&visit, &t)
         />
         {vanished}
         {by}
-        {machines(&t)}
+        {(!media && !t.blank()).then(|| machines(&t))}
         {parameters(&t)}
+        {history}
     }
     .into_any();
     let mut crumbs = crumbs(&visit, &t);
@@ -131,7 +147,11 @@ fn parameters(t: &Template) -> Option<AnyView> {
 
 fn margin(visit: &Visit, t: &Template) -> AnyView {
     let catalog = super::vm::linked(t.catalog_name.clone(), Some(visit.at(format!("{LIST}/{}", t.catalog))));
-    let of_provider = (visit.place == Place::Provider).then(|| {
+    let uploaded = (!t.uploaded_by.is_empty()).then(|| {
+        let by = t.uploaded_by.clone();
+        view! { <Fact name="Uploaded by">{by}</Fact> }
+    });
+    let of_provider = (visit.place == Place::Provider && !t.source.is_empty()).then(|| {
         let hubs = listed(t.hubs.iter().map(ToString::to_string).collect()).unwrap_or_else(|| "none".into());
         let source = t.source.clone();
         view! {
@@ -141,6 +161,7 @@ fn margin(visit: &Visit, t: &Template) -> AnyView {
     });
     let facts = view! {
         <Fact name="Catalog">{catalog}</Fact>
+        {uploaded}
         {of_provider}
         {about_facts(visit, (t.created_at, t.updated_at, ""), t.id.urn())}
     };

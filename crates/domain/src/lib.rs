@@ -6,6 +6,7 @@ pub mod difference;
 pub mod event;
 pub mod hub;
 pub mod idp;
+pub mod item;
 pub mod keys;
 pub mod org;
 pub mod overview;
@@ -17,6 +18,7 @@ pub mod role;
 pub mod session;
 pub mod simulator;
 pub mod task;
+pub mod upload;
 pub mod user;
 pub mod vapp;
 pub mod vdc;
@@ -26,6 +28,7 @@ pub mod work;
 pub use ::hub::address::{AllowList, Gate};
 pub use password::Hasher;
 pub use store::{Store, Vault};
+pub use transfer::Area;
 
 use model::{Action, Actor, Error, Result};
 use std::{future::Future, sync::Arc};
@@ -59,6 +62,8 @@ pub struct Domain {
     pub vault: Option<Vault>,
     /// Which addresses hubs may have.
     pub gate: Gate,
+    /// Where uploads arrive; without a directory for them there is none.
+    pub area: Option<Area>,
     /// Hubs that are only played, in the demonstration.
     pub simulator: Option<Arc<dyn simulator::Simulator>>,
 }
@@ -66,6 +71,11 @@ pub struct Domain {
 impl Domain {
     pub fn now(&self) -> OffsetDateTime {
         (self.clock)()
+    }
+
+    pub fn area(&self) -> Result<&Area> {
+        let none = "Uploads are not set up here: an operator gives them a directory by the setting images.directory.";
+        self.area.as_ref().ok_or_else(|| Error::NotNow(none.into()))
     }
 
     pub fn vault(&self) -> Result<&Vault> {

@@ -54,6 +54,7 @@ pub const PREFERENCES: Resource = of_cluster(
 );
 pub const DATA_VOLUMES: Resource = namespaced("cdi.kubevirt.io", "v1beta1", "datavolumes", "DataVolume");
 pub const DATA_SOURCES: Resource = namespaced("cdi.kubevirt.io", "v1beta1", "datasources", "DataSource");
+pub const CDI_CONFIGS: Resource = of_cluster("cdi.kubevirt.io", "v1beta1", "cdiconfigs", "CDIConfig");
 pub const CDIS: Resource = of_cluster("cdi.kubevirt.io", "v1beta1", "cdis", "CDI");
 pub const TEMPLATES: Resource = namespaced("template.openshift.io", "v1", "templates", "Template");
 pub const TEMPLATE_INSTANCES: Resource =

@@ -105,6 +105,12 @@ pub trait VirtualApi: Send + Sync {
     /// Discovery's list for one version: `{name, singularName, namespaced, kind, verbs}` each.
     fn resources(&self, version: &str) -> Vec<Value>;
 
+    /// An address of its own beside the API, which it answers without the hub's own authentication, such as that of CDI's
+    /// upload proxy.
+    fn beside(&self) -> Option<&str> {
+        None
+    }
+
     fn answer(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>>;
 }
 

@@ -5,7 +5,8 @@ use crate::{
     hub::{Capability, Hub},
     org::Org,
     role::Role,
-    template::Template,
+    template::{ItemKind, Template},
+    upload::{Upload, UploadState},
     user::User,
     vapp::Vapp,
     vdc::Vdc,
@@ -99,9 +100,33 @@ pub fn catalog(catalog: &Catalog, action: Action) -> Result<(), WhyNot> {
 
 /// Can a vApp be made from it?
 pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
+    let from_hub = !template.source.is_empty();
     match action {
+        Action::VappCreate if template.kind == ItemKind::Media => {
+            Err(format!("{} is a disc. It is put into a VM, and not deployed.", template.name))
+        }
+        Action::VappCreate if template.blank() => {
+            Err(format!("{} is still empty: its upload has not ended.", template.name))
+        }
+        Action::TemplateUpload if from_hub => Err("It comes from a hub and changes there.".into()),
+        Action::TemplateDelete | Action::VersionDelete if from_hub => {
+            Err("It comes from a hub. Remove it there.".into())
+        }
         Action::VappCreate if template.vanished() => {
             Err(format!("{} is on no hub any more. Choose another template.", template.name))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn upload(upload: &Upload, action: Action) -> Result<(), WhyNot> {
+    match (action, upload.state) {
+        (Action::UploadCancel | Action::TemplateUpload, UploadState::Checking) => {
+            Err("All of it has come, and it is being checked.".into())
+        }
+        (Action::UploadCancel | Action::TemplateUpload, UploadState::Done) => Err("It has ended.".into()),
+        (Action::UploadCancel | Action::TemplateUpload, UploadState::Failed | UploadState::Cancelled) => {
+            Err("It has ended. Begin another one.".into())
         }
         _ => Ok(()),
     }

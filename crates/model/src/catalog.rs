@@ -17,6 +17,8 @@ pub struct Catalog {
     /// Filled with the templates that hubs have.
     pub from_hubs: bool,
     pub templates: i64,
+    /// Counts changes of what is in it.
+    pub contents: i64,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,

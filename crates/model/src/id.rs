@@ -16,6 +16,8 @@ pub enum Kind {
     Hub,
     Catalog,
     Template,
+    Upload,
+    Image,
     Vapp,
     Vm,
     Task,
@@ -26,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 17] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
@@ -35,6 +37,8 @@ impl Kind {
         Kind::Hub,
         Kind::Catalog,
         Kind::Template,
+        Kind::Upload,
+        Kind::Image,
         Kind::Vapp,
         Kind::Vm,
         Kind::Task,
@@ -55,6 +59,8 @@ impl Kind {
             Kind::Hub => "hub",
             Kind::Catalog => "catalog",
             Kind::Template => "vapptemplate",
+            Kind::Upload => "upload",
+            Kind::Image => "image",
             Kind::Vapp => "vapp",
             Kind::Vm => "vm",
             Kind::Task => "task",
@@ -77,9 +83,11 @@ impl Kind {
             Kind::Role => Some(Action::RoleList),
             Kind::Vdc => Some(Action::VdcList),
             Kind::Hub => Some(Action::HubList),
-            Kind::Catalog | Kind::Template => Some(Action::CatalogList),
+            Kind::Catalog | Kind::Template | Kind::Upload => Some(Action::CatalogList),
             Kind::Vapp | Kind::Vm => Some(Action::VappList),
-            Kind::Installation | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => None,
+            Kind::Installation | Kind::Image | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => {
+                None
+            }
         }
     }
 
@@ -94,6 +102,8 @@ impl Kind {
             Kind::Hub => "hub",
             Kind::Catalog => "catalog",
             Kind::Template => "template",
+            Kind::Upload => "upload",
+            Kind::Image => "image",
             Kind::Vapp => "vApp",
             Kind::Vm => "VM",
             Kind::Task => "task",
@@ -168,7 +178,7 @@ macro_rules! ids {
 }
 
 ids!(
-    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, VappId Vapp, VmId Vm, TaskId Task,
+    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, UploadId Upload, ImageId Image, VappId Vapp, VmId Vm, TaskId Task,
     TokenId Token, EventId Event, AuditId Audit,
 );
 

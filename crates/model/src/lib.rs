@@ -23,6 +23,7 @@ pub mod session;
 pub mod site;
 pub mod task;
 pub mod template;
+pub mod upload;
 pub mod user;
 pub mod vapp;
 pub mod vdc;
@@ -35,6 +36,7 @@ pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
 pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
 pub use hub::HubId;
 pub use id::{
-    AuditId, CatalogId, EventId, Kind, OrgId, RoleId, TaskId, TemplateId, TokenId, UserId, VappId, VdcId, VmId,
+    AuditId, CatalogId, EventId, ImageId, Kind, OrgId, RoleId, TaskId, TemplateId, TokenId, UploadId, UserId, VappId,
+    VdcId, VmId,
 };
 pub use right::{Right, Rights};

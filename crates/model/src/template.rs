@@ -85,6 +85,48 @@ pub struct TemplateSpec {
     pub parameters: Vec<Parameter>,
 }
 
+/// What an item of a catalog is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ItemKind {
+    /// Machines to deploy.
+    #[default]
+    Template,
+    /// A disc to put into one.
+    Media,
+}
+
+impl ItemKind {
+    pub const ALL: [ItemKind; 2] = [ItemKind::Template, ItemKind::Media];
+
+    pub fn key(self) -> &'static str {
+        match self {
+            ItemKind::Template => "template",
+            ItemKind::Media => "media",
+        }
+    }
+
+    pub fn parse(key: &str) -> Option<ItemKind> {
+        ItemKind::ALL.into_iter().find(|k| k.key() == key)
+    }
+}
+
+/// One state of an uploaded item. Earlier ones stay until somebody deletes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Version {
+    pub number: i32,
+    pub note: String,
+    pub os: String,
+    pub vms: Vec<TemplateVm>,
+    /// Of its files, in bytes.
+    pub size: i64,
+    /// The hubs that have all of its images.
+    pub hubs: Vec<HubId>,
+    #[serde(with = "time::serde::rfc3339")]
+    pub created_at: OffsetDateTime,
+    pub created_by: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Template {
     pub id: TemplateId,
@@ -92,8 +134,11 @@ pub struct Template {
     pub catalog_name: String,
     pub org: OrgId,
     pub org_name: String,
+    pub kind: ItemKind,
     pub name: String,
     pub description: String,
+    /// Who uploaded it; empty: it came from hubs.
+    pub uploaded_by: String,
     /// What it is called on hubs; empty: it is not from one.
     pub source: String,
     pub by_instance: bool,
@@ -114,6 +159,11 @@ pub struct Template {
 }
 
 impl Template {
+    /// Its first upload has not come to its end.
+    pub fn blank(&self) -> bool {
+        self.source.is_empty() && self.kind == ItemKind::Template && self.vms.is_empty()
+    }
+
     /// No hub has it any more.
     pub fn vanished(&self) -> bool {
         !self.source.is_empty() && self.hubs.is_empty()

@@ -18,7 +18,7 @@ const SQL: ListSql = ListSql {
     columns: "t.id, t.org_id, o.name as org_name, coalesce(u.name, '') as owner_name, t.name, t.description, t.shared_to_all, t.from_hubs, \
         array(select s.org_id from catalog_shares s where s.catalog_id = t.id order by 1) as shared_to, \
         (select count(*) from templates i where i.catalog_id = t.id and i.deleted_at is null) as templates, \
-        t.version, t.created_at, t.updated_at, t.updated_by",
+        t.contents, t.version, t.created_at, t.updated_at, t.updated_by",
     from: "catalogs t join organizations o on o.id = t.org_id left join users u on u.id = t.owner_id",
     count_from: "catalogs t",
     living: "t.deleted_at is null",
@@ -42,6 +42,7 @@ struct Row {
     from_hubs: bool,
     shared_to: Vec<Uuid>,
     templates: i64,
+    contents: i64,
     version: i64,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
@@ -60,6 +61,7 @@ fn read(r: Row) -> Result<Catalog> {
         shared_to: r.shared_to.into_iter().map(OrgId).collect(),
         from_hubs: r.from_hubs,
         templates: r.templates,
+        contents: r.contents,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,

@@ -12,6 +12,7 @@ const TAKEN: &[(&str, &str, &str)] = &[
     ("hubs_pkey", "id", "Another hub has that id. Choose another one."),
     ("catalogs_name_taken", "name", "Another catalog of this organization has that name. Choose another one."),
     ("templates_name_taken", "name", "Another template of this catalog has that name. Choose another one."),
+    ("upload_files_name_taken", "file", "A file of that name is being uploaded already."),
     ("templates_source_taken", "name", "The catalog has this template already."),
     ("vapps_name_taken", "name", "Another vApp of this VDC has that name. Choose another one."),
     ("vms_name_taken", "name", "Another VM of this vApp has that name. Choose another one."),

@@ -8,7 +8,7 @@ use model::{
     Action, Actor, CatalogId, HubId, OrgId, Result, TemplateId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
-    template::{Parameter, Template, TemplateSpec, TemplateVm},
+    template::{ItemKind, Parameter, Template, TemplateSpec, TemplateVm},
 };
 use sha2::{Digest, Sha256};
 use sqlx::{FromRow, types::Json};
@@ -16,7 +16,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.name, t.description, t.source, t.by_instance, \
+    columns: "t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.description, t.source, t.by_instance, \
         t.os, t.icon, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
         (select max(b.seen_at) from hub_templates h join hubs b on b.id = h.hub_id where h.source = t.source \
          having bool_and(b.state = 'unreachable')) as as_of, \
@@ -39,6 +39,8 @@ struct Row {
     catalog_name: String,
     org_id: Uuid,
     org_name: String,
+    kind: String,
+    uploaded_by: String,
     name: String,
     description: String,
     source: String,
@@ -63,6 +65,8 @@ fn read(r: Row) -> Result<Template> {
         catalog_name: r.catalog_name,
         org: OrgId(r.org_id),
         org_name: r.org_name,
+        kind: ItemKind::parse(&r.kind).unwrap_or_default(),
+        uploaded_by: r.uploaded_by,
         name: r.name,
         description: r.description,
         source: r.source,

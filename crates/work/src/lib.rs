@@ -28,6 +28,8 @@ pub struct Config {
     pub vault: Vault,
     pub gate: Gate,
     pub clock: Clock,
+    /// Where uploads are.
+    pub area: Option<transfer::Area>,
     /// Where on hubs OpenShift's templates are.
     pub template_namespaces: Vec<String>,
     pub times: Times,
@@ -38,6 +40,7 @@ pub(crate) struct Shared {
     pub store: Store,
     pub vault: Vault,
     pub hubs: Hubs,
+    pub area: Option<transfer::Area>,
     pub clock: Clock,
     pub template_namespaces: Vec<String>,
     pub times: Times,
@@ -60,6 +63,7 @@ impl Controller {
             store: config.store,
             vault: config.vault,
             hubs,
+            area: config.area,
             clock: config.clock,
             template_namespaces: config.template_namespaces,
             times: config.times,

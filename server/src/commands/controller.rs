@@ -187,6 +187,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         store: domain.store.clone(),
         vault,
         gate: domain.gate.clone(),
+        area: domain.area.clone(),
         clock: domain.clock.clone(),
         template_namespaces: settings.hubs.template_namespaces.clone(),
         times: work::drill::times(),

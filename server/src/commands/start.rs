@@ -59,6 +59,7 @@ pub(super) async fn serve(
             store: domain.store.clone(),
             vault,
             gate: domain.gate.clone(),
+            area: domain.area.clone(),
             clock: domain.clock.clone(),
             template_namespaces: state.settings.hubs.template_namespaces.clone(),
             times: work::drill::times(),

@@ -249,6 +249,8 @@ fn bytes(text: &str) -> Result<u64, String> {
         "" | "B" => 1,
         "KiB" => 1024,
         "MiB" => MIB,
+        "GiB" => 1024 * MIB,
+        "TiB" => 1024 * 1024 * MIB,
         _ => return Err(wrong()),
     };
     number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor)).ok_or_else(wrong)
@@ -256,6 +258,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 fn show_bytes(n: u64) -> String {
     match n {
+        n if n >= 1024 * MIB && n % (1024 * MIB) == 0 => format!("{}GiB", n / (1024 * MIB)),
         n if n >= MIB && n % MIB == 0 => format!("{}MiB", n / MIB),
         n if n >= 1024 && n % 1024 == 0 => format!("{}KiB", n / 1024),
         n => n.to_string(),

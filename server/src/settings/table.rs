@@ -242,6 +242,20 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "images.directory",
+        unset: "uploads are refused; the demo takes its data directory",
+        kind: Kind::File,
+        help: "Where uploads arrive and images are kept: a directory of this server's own, shared by all replicas",
+        ..BASE
+    },
+    Row {
+        key: "images.limit",
+        default: Some("200GiB"),
+        kind: Kind::Bytes { min: MIB, max: 1024 * 1024 * 1024 * MIB },
+        help: "How many bytes uploads and images may take there together",
+        ..BASE
+    },
+    Row {
         key: "kubernetes.namespace",
         also_env: &["KUBERNETES_NAMESPACE"],
         default: Some("vcd-system"),

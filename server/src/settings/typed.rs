@@ -17,6 +17,7 @@ pub struct Settings {
     pub api: Api,
     pub auth: Auth,
     pub hubs: Hubs,
+    pub images: Images,
     pub kubernetes_namespace: String,
     pub log: Log,
     pub limits: Limits,
@@ -31,6 +32,13 @@ pub struct Hubs {
     pub default: Option<String>,
     /// Where on hubs templates are.
     pub template_namespaces: Vec<String>,
+}
+
+/// Where uploads arrive and images are kept.
+#[derive(Debug, Clone)]
+pub struct Images {
+    pub directory: Option<PathBuf>,
+    pub limit: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -154,6 +162,7 @@ impl Settings {
                 default: read.text_if_set("hubs.default"),
                 template_namespaces: read.texts("hubs.template_namespaces"),
             },
+            images: Images { directory: read.file("images.directory"), limit: read.number("images.limit") },
             kubernetes_namespace: read.text("kubernetes.namespace"),
             log: Log {
                 levels: read.levels("log.level"),

@@ -44,6 +44,7 @@ mod settings;
 mod sign_in;
 mod template_instances;
 mod text;
+mod uploads;
 mod users;
 mod vdcs;
 mod wishes;

@@ -113,8 +113,8 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
     let of_edits = [Action::OrgEditLimits, Action::OrgChooseHubs, Action::VdcChooseHubs];
     let commands = [Action::IdpSet, Action::IdpRemove, Action::KeysRotate];
     let elsewhere = [of_edits, commands].concat();
-    // what needs a hub is tried with one: machines.rs
-    let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Vapp, Kind::Vm, Kind::Task];
+    // what needs a hub is tried with one: machines.rs, uploads.rs
+    let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Template, Kind::Vapp, Kind::Vm, Kind::Task];
     let here = |a: &&Action| a.changes() && !elsewhere.contains(a) && !with_hubs.contains(&a.kind());
     let all = Action::ALL.iter().filter(here).map(|a| a.key().to_owned());
     assert_eq!(r.seen, all.collect(), "a change that is not tried here");

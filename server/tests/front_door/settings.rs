@@ -44,6 +44,8 @@ fn another(key: &str) -> &'static str {
         "log.level" => "debug",
         "log.format" => "pretty",
         "limits.body_bytes" => "2MiB",
+        "images.directory" => "/var/lib/images",
+        "images.limit" => "3TiB",
         "database.max_connections" | "auth.max_concurrent_hashes" | "limits.concurrent_requests" => "77",
         "limits.header_read_timeout" => "1m",
         _ => "10m",

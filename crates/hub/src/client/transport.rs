@@ -8,7 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, header};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
 use hyper::body::Incoming;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
@@ -38,8 +38,11 @@ use tower::Service;
 
 type Connector = Bounded<HttpsConnector<HttpConnector<CheckedNames>>>;
 
+/// What is sent: a small text, or a file as it is read.
+pub(crate) type Outgoing = BoxBody<Bytes, std::io::Error>;
+
 pub(super) struct Transport {
-    http: legacy::Client<Connector, Full<Bytes>>,
+    http: legacy::Client<Connector, Outgoing>,
     server: String,
     authorization: Option<HeaderValue>,
     agent: HeaderValue,
@@ -89,9 +92,18 @@ impl Transport {
         request: http::request::Builder,
         body: Vec<u8>,
     ) -> Result<Response<Incoming>> {
+        let body = Full::from(Bytes::from(body)).map_err(|never| match never {}).boxed();
+        self.send_body(path_and_query, request, body).await
+    }
+
+    pub(super) async fn send_body(
+        &self,
+        path_and_query: &str,
+        request: http::request::Builder,
+        body: Outgoing,
+    ) -> Result<Response<Incoming>> {
         let uri: Uri = format!("{}{path_and_query}", self.server).parse().map_err(|e| odd(&e))?;
-        let mut request: Request<Full<Bytes>> =
-            request.uri(uri).body(Full::from(Bytes::from(body))).map_err(|e| odd(&e))?;
+        let mut request: Request<Outgoing> = request.uri(uri).body(body).map_err(|e| odd(&e))?;
         let headers = request.headers_mut();
         headers.insert(header::USER_AGENT, self.agent.clone());
         if let Some(authorization) = &self.authorization {

@@ -1,5 +1,6 @@
 //! What is asked of a hub: from plain words to manifests and patches. Pure; nothing here calls anything.
 pub mod cloud_init;
+pub mod image;
 pub mod names;
 pub mod namespace;
 pub mod patch;

@@ -16,6 +16,8 @@ pub const VAPP: &str = "ssvirt.io/vapp";
 pub const VAPP_ID: &str = "ssvirt.io/vapp-id";
 pub const VM: &str = "ssvirt.io/vm";
 pub const VM_ID: &str = "ssvirt.io/vm-id";
+/// On images: which one it is.
+pub const IMAGE_ID: &str = "ssvirt.io/image-id";
 /// On disks: which of the VM's disks it is.
 pub const DISK: &str = "ssvirt.io/disk";
 pub const OWNER: &str = "ssvirt.io/owner";
@@ -101,6 +103,11 @@ pub fn vm_name(name: &str, id: Uuid) -> String {
 /// The name of something that belongs to a whole vApp. It follows from the id alone: the vApp may be renamed.
 pub fn vapp_name(id: Uuid) -> String {
     with_id("", "vapp", id)
+}
+
+/// The name of an image on every hub that has it.
+pub fn image_name(id: Uuid) -> String {
+    format!("image-{}", id.simple())
 }
 
 fn with_id(name: &str, otherwise: &str, id: Uuid) -> String {

@@ -90,6 +90,7 @@ pub(crate) const DATA_VOLUME: Kind = kind("cdi.kubevirt.io", "v1beta1", "DataVol
 pub(crate) const DATA_SOURCE: Kind = kind("cdi.kubevirt.io", "v1beta1", "DataSource", "datasources");
 pub(crate) const STORAGE_PROFILE: Kind =
     kind("cdi.kubevirt.io", "v1beta1", "StorageProfile", "storageprofiles").of_cluster().with_status();
+pub(crate) const CDI_CONFIG: Kind = kind("cdi.kubevirt.io", "v1beta1", "CDIConfig", "cdiconfigs").of_cluster();
 pub(crate) const CDI: Kind = kind("cdi.kubevirt.io", "v1beta1", "CDI", "cdis").of_cluster();
 pub(crate) const CLUSTER_VERSION: Kind =
     kind("config.openshift.io", "v1", "ClusterVersion", "clusterversions").of_cluster().with_status();

@@ -5,6 +5,7 @@ use super::{
     json::{list_mut, stamp},
     kind::INSTANCE,
     run,
+    storage::upload::{self, UploadApi},
     virt_api::{self, Refusal},
 };
 use crate::{Clock, Hub, hooks::VirtualApi};
@@ -20,6 +21,10 @@ use std::sync::Arc;
 pub fn attach(hub: &Hub, options: &Options) -> Actors {
     if hub.flavour().kubevirt.is_some() {
         hub.add_api(Arc::new(VirtApi::new(hub.inside(), hub.clock())));
+    }
+    if hub.flavour().cdi {
+        hub.add_api(Arc::new(UploadApi::new(hub.inside())));
+        tokio::spawn(upload::announce(hub.inside(), hub.url()));
     }
     hub.add_webhook(Arc::new(Admission::new(options.seed)));
     run(hub.inside(), options)

@@ -1,6 +1,8 @@
 //! Reconcilers, one a kind: read the intent, look, do the next thing, say what became of it.
+mod image;
 pub(crate) mod instance;
 mod secret;
+mod upload;
 mod vapp;
 mod vdc;
 pub(crate) mod vm;
@@ -18,6 +20,8 @@ pub(crate) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
         Kind::Vdc => vdc::reconcile(shared, claim).await,
         Kind::Vapp => vapp::reconcile(shared, claim).await,
         Kind::Vm => vm::reconcile(shared, claim).await,
+        Kind::Upload => upload::reconcile(shared, claim).await,
+        Kind::Image => image::reconcile(shared, claim).await,
         other => Ok(Outcome::Failed(format!("nothing is known about work on a {}", other.word()).into())),
     }
 }

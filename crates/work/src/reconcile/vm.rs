@@ -7,6 +7,7 @@ mod wanted;
 pub(crate) use remove::collect;
 
 use super::{
+    image,
     instance::{self, Stand},
     secret, told, vdc,
 };
@@ -62,6 +63,10 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
             let made = match &vm.instance_of {
                 Some(_) => told!(at(Step::VmFind, find_ours(&client, &key, vm)).await),
                 None => {
+                    let vm = &match image::of_disks(shared, vm, hub).await? {
+                        Ok(vm) => vm,
+                        Err(not_yet) => return Ok(not_yet),
+                    };
                     // from here on something of it may be on that hub
                     if !at(Step::VmAttempted, shared.store.vm_attempted(claim)).await? {
                         return Ok(lost());

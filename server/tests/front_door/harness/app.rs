@@ -25,6 +25,7 @@ use server::{
 };
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{Arc, LazyLock, Mutex},
 };
 use store::Record;
@@ -55,7 +56,16 @@ fn domain_on(store: Store, clock: Clock) -> Domain {
     let gate = Gate::open();
     let vault = Some(Vault::new(store.clone(), TestApp::SECRET));
     let simulator: Option<Arc<dyn Simulator>> = Some(Arc::new(Played::default()));
-    Domain { store, hasher: HASHER.clone(), clock, sessions: SessionLimits::default(), vault, gate, simulator }
+    Domain {
+        store,
+        hasher: HASHER.clone(),
+        clock,
+        sessions: SessionLimits::default(),
+        vault,
+        gate,
+        area: None,
+        simulator,
+    }
 }
 
 /// Stands still until somebody turns it.
@@ -90,6 +100,9 @@ impl TestApp {
     /// What secrets are sealed with.
     pub(crate) const SECRET: &str = "q83Vn0Jr1Lx7Zt5Hc2Wb9Ky4Md6Pf8Ga";
 
+    /// How much the transfer area takes.
+    pub(crate) const AREA: u64 = 4 << 20;
+
     /// The server on a database that holds the provider and nothing else.
     pub(crate) async fn start() -> TestApp {
         TestApp::on(Arc::new(Database::new().await), &[]).await
@@ -122,7 +135,10 @@ impl TestApp {
                 all.with_default(key, *value)
             });
         let settings = Settings::build(&Resolved::read(&sources), Need::Database).unwrap();
-        let domain = domain_on(Store::open(url, 10).unwrap(), clock.clock());
+        // one for all replicas on a database
+        let area = Path::new(env!("CARGO_TARGET_TMPDIR")).join(db.url.replace(|c: char| !c.is_alphanumeric(), "-"));
+        let area = Some(domain::Area::new(area, TestApp::AREA));
+        let domain = Domain { area, ..domain_on(Store::open(url, 10).unwrap(), clock.clock()) };
         let state = AppState::new(settings, domain.clone(), Shutdown::default(), false);
         state.mark_started();
         TestApp { router: server::router(state.clone()), domain, state, clock, db }

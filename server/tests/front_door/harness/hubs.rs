@@ -48,6 +48,7 @@ impl Hubs {
             store: d.store.clone(),
             vault: d.vault.clone().unwrap(),
             gate: d.gate.clone(),
+            area: d.area.clone(),
             // tasks and delays go by the wall here
             clock: domain::system_clock(),
             template_namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(),

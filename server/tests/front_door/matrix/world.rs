@@ -1,10 +1,11 @@
 //! Two organizations, the visitors, and forms that would be accepted.
 use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg, kubeconfig};
-use domain::{catalog, hub, org, user, vapp, vdc};
+use domain::{catalog, hub, org, upload, user, vapp, vdc};
 use model::{
     Actor, CatalogId, Kind, Right, RoleId, VappId,
     catalog::CatalogSpec,
     role::Predefined::{self, *},
+    upload::UploadSpec,
     vapp::VappSpec,
     vm::VmSpec,
 };
@@ -55,6 +56,7 @@ impl World {
         world.vapp(&world.zebra, "zebra-vdc", "zebra-vapp", "").await;
         let catalog = world.catalog(&world.zebra, "zebra-catalog").await;
         world.template(catalog, "zebra-template").await;
+        world.upload(catalog, "zebra-upload").await;
         world
     }
 
@@ -131,7 +133,18 @@ impl World {
             Kind::Catalog => self.catalog(&self.acme, &format!("catalog-{n}")).await.to_string(),
             Kind::Template => {
                 let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
-                self.template(catalog, &format!("template-{n}")).await
+                let id = self.template(catalog, &format!("template-{n}")).await;
+                if path.contains("/versions/") {
+                    let sql = format!(
+                        "insert into item_versions (id, template_id, number, size) values (gen_random_uuid(), '{id}', 1, 1)"
+                    );
+                    self.app.db.execute(&sql).await;
+                }
+                id
+            }
+            Kind::Upload => {
+                let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
+                self.upload(catalog, &format!("upload-{n}")).await
             }
             other => panic!("{other:?}"),
         }
@@ -172,6 +185,11 @@ impl World {
         self.app.db.text(&sql).await
     }
 
+    async fn upload(&self, catalog: CatalogId, name: &str) -> String {
+        let spec = UploadSpec { name: name.into(), ..UploadSpec::default() };
+        upload::begin(&self.app.domain, &self.app.operator().await, catalog, spec).await.unwrap().to_string()
+    }
+
     pub(super) async fn foreign(&self, kind: Kind) -> String {
         match kind {
             Kind::Org => self.zebra.id.to_string(),
@@ -184,6 +202,7 @@ impl World {
             Kind::Vm => self.zebra_id("vms").await,
             Kind::Catalog => self.zebra_id("catalogs").await,
             Kind::Template => self.zebra_id("templates").await,
+            Kind::Upload => self.zebra_id("uploads").await,
             other => panic!("{other:?}"),
         }
     }
@@ -248,6 +267,8 @@ impl World {
             Some("new" | "deploy") if path.contains("/vapps/") || path.contains("/templates/") => {
                 vec![("name", format!("new-{n}")), ("vdc", self.acme.vdc("prod").to_string())]
             }
+            Some("upload") => vec![("name", format!("new-{n}")), ("kind", "media".into())],
+            Some("delete") if path.contains("/versions/") => vec![("number", "1".into())],
             Some("add") => vec![
                 ("name", format!("new-{n}")),
                 ("cpus", "1".into()),

@@ -5,3 +5,4 @@ pub(crate) mod data_source;
 pub(crate) mod data_volume;
 pub(crate) mod profile;
 mod progress;
+pub(crate) mod upload;

@@ -75,10 +75,13 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, has_cloud_init: bool) -> shape:
     }
 }
 
-/// `datasource/namespace/name`, `docker://…`, `https://…`; empty: nothing on it.
+/// `datasource/namespace/name`, `claim/namespace/name`, `docker://…`, `https://…`; empty: nothing on it.
 fn disk_source(image: &str) -> DiskSource {
     if let Some((namespace, name)) = image.strip_prefix("datasource/").and_then(|s| s.split_once('/')) {
         return DiskSource::Image { namespace: namespace.into(), name: name.into() };
+    }
+    if let Some((namespace, name)) = image.strip_prefix("claim/").and_then(|s| s.split_once('/')) {
+        return DiskSource::Claim { namespace: namespace.into(), name: name.into() };
     }
     if image.starts_with("docker://") {
         return DiskSource::Registry(image.into());

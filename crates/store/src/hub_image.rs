@@ -1,0 +1,226 @@
+//! Images on hubs: one copy an image and hub, made when something there first needs it.
+use crate::{Claim, Store, constraint::mapped};
+use model::{HubId, Kind, OrgId, Result, TaskId, TemplateId, event::Change};
+use uuid::Uuid;
+
+/// What a worker needs of a copy.
+#[derive(Clone, Debug)]
+pub struct HubImage {
+    pub id: Uuid,
+    pub image: Uuid,
+    pub hub: HubId,
+    pub org: OrgId,
+    pub template: TemplateId,
+    pub template_name: String,
+    pub name: String,
+    pub file: Uuid,
+    pub position: i64,
+    pub size: i64,
+    pub virtual_size: i64,
+    pub uid: Option<String>,
+    pub ready: bool,
+    pub unwanted: bool,
+    /// Machines on that hub that are still being made from it.
+    pub used_by: i64,
+}
+
+/// How a copy stands that somebody waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageWanted {
+    pub ready: bool,
+    pub problem: String,
+    pub percent: i64,
+    pub name: String,
+}
+
+impl Store {
+    /// An image is needed on a hub: the first who asks has it brought there, with a task of its own. None: there is no
+    /// such image any more.
+    pub async fn image_want(&self, image: Uuid, hub: &HubId) -> Result<Option<ImageWanted>> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let of = sqlx::query!(
+            "select i.size, i.name, t.id as template, t.name as template_name, t.org_id from images i
+             join item_versions v on v.id = i.version_id join templates t on t.id = v.template_id where i.id = $1",
+            image
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        let Some(of) = of else { return Ok(None) };
+        let new = sqlx::query_scalar!(
+            "insert into hub_images (id, image_id, hub_id) values ($1, $2, $3) on conflict (image_id, hub_id) do nothing returning id",
+            Uuid::now_v7(),
+            image,
+            hub.0
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        if let Some(id) = new {
+            sqlx::query!(
+                "insert into work (kind, id, org_id, hub_id) values ('image', $1, $2, $3) on conflict (kind, id) do nothing",
+                id,
+                of.org_id,
+                hub.0
+            )
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+            sqlx::query!(
+                "insert into tasks (id, org_id, user_name, operation, object_kind, object_id, object_name, status, request_id, started_at, deadline)
+                 values ($1, $2, 'ssvirt', 'image.bring', 'vapptemplate', $3, $4, 'queued', $5, now(), now() + interval '1 day')",
+                id,
+                of.org_id,
+                of.template,
+                of.template_name,
+                ""
+            )
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+        }
+        let stands = sqlx::query!(
+            r#"select ready_at is not null and unwanted_at is null as "ready!", problem, sent from hub_images where image_id = $1 and hub_id = $2"#,
+            image,
+            hub.0
+        )
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        tx.commit().await.map_err(mapped)?;
+        if new.is_some() {
+            self.work_bell.notify_one();
+        }
+        let percent = stands.sent * 100 / of.size.max(1);
+        Ok(Some(ImageWanted { ready: stands.ready, problem: stands.problem, percent, name: of.name }))
+    }
+
+    pub async fn hub_image(&self, id: Uuid) -> Result<Option<HubImage>> {
+        let r = sqlx::query!(
+            r#"select h.image_id, h.hub_id, h.uid, h.ready_at is not null as "ready!", h.unwanted_at is not null as "unwanted!", t.org_id,
+                      t.id as template, t.name as template_name, i.name, i.file_id, i.position, i.size, i.virtual_size,
+                      (select count(*) from vms m where m.hub_id = h.hub_id and m.gone_at is null and m.deleted_at is null
+                         and m.obs_state in ('', 'provisioning')
+                         and m.disks @> jsonb_build_array(jsonb_build_object('image', 'image/' || i.id))) as "used_by!"
+               from hub_images h join images i on i.id = h.image_id join item_versions v on v.id = i.version_id
+               join templates t on t.id = v.template_id where h.id = $1"#,
+            id
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(r.map(|r| HubImage {
+            id,
+            image: r.image_id,
+            hub: HubId(r.hub_id),
+            org: OrgId(r.org_id),
+            template: TemplateId(r.template),
+            template_name: r.template_name,
+            name: r.name,
+            file: r.file_id,
+            position: r.position,
+            size: r.size,
+            virtual_size: r.virtual_size,
+            uid: r.uid,
+            ready: r.ready,
+            unwanted: r.unwanted,
+            used_by: r.used_by,
+        }))
+    }
+
+    /// Its DataVolume is there. False: the work is not this worker's any more.
+    pub async fn hub_image_made(&self, c: &Claim, uid: &str) -> Result<bool> {
+        let done = sqlx::query!(
+            "update hub_images set uid = $2 where id = $1 and (uid is null or uid = $2)
+             and exists (select from work where kind = 'image' and id = $1 and lease_epoch = $3)",
+            c.id,
+            uid,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// So many bytes are on their way. False: the work is not this worker's any more.
+    pub async fn hub_image_sent(&self, c: &Claim, image: &HubImage, sent: i64) -> Result<bool> {
+        let done = sqlx::query!(
+            "update hub_images set sent = $2 where id = $1 and exists (select from work where kind = 'image' and id = $1 and lease_epoch = $3)",
+            c.id,
+            sent,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let percent = i16::try_from(sent * 99 / image.size.max(1)).unwrap_or(99);
+        self.image_task(image, "running", Some(percent), "").await?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub async fn hub_image_ready(&self, c: &Claim, image: &HubImage) -> Result<()> {
+        sqlx::query!(
+            "update hub_images set ready_at = coalesce(ready_at, now()), problem = '' where id = $1
+             and exists (select from work where kind = 'image' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.image_task(image, "success", Some(100), "").await?;
+        // whatever waits for it goes on
+        self.wake_waiting(&image.hub.0).await
+    }
+
+    pub async fn hub_image_problem(&self, c: &Claim, image: &HubImage, why: &str, over: bool) -> Result<()> {
+        sqlx::query!(
+            "update hub_images set problem = case when $4 then $2 else '' end where id = $1
+             and exists (select from work where kind = 'image' and id = $1 and lease_epoch = $3)",
+            c.id,
+            why,
+            c.epoch,
+            over
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.image_task(image, if over { "error" } else { "running" }, None, why).await
+    }
+
+    /// Nothing of it is left on the hub.
+    pub async fn hub_image_gone(&self, c: &Claim) -> Result<()> {
+        sqlx::query!(
+            "delete from hub_images where id = $1 and exists (select from work where kind = 'image' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Its task has the copy's own id.
+    async fn image_task(&self, image: &HubImage, status: &str, percent: Option<i16>, message: &str) -> Result<()> {
+        let news = sqlx::query!(
+            "update tasks set status = $2, progress = coalesce($3::smallint, progress), message = $4,
+                    ended_at = case when $2 in ('success', 'error') then clock_timestamp() end
+             where id = $1 and status in ('queued', 'running') and (status, coalesce(progress, -1), message) is distinct from ($2, coalesce($3::smallint, progress, -1), $4)",
+            image.id,
+            status,
+            percent,
+            message
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        if news.rows_affected() > 0 {
+            let change = |kind, id| Change { org: image.org, user: None, owner: None, kind, id: Some(id) };
+            self.tell(change(Kind::Task, TaskId(image.id).0));
+            self.tell(change(Kind::Template, image.template.0));
+        }
+        Ok(())
+    }
+}

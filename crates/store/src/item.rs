@@ -1,0 +1,236 @@
+//! Items that people brought into catalogs, and their versions.
+use crate::{Authorized, Claim, Store, Write, constraint::mapped, upload::end_task};
+use model::{
+    CatalogId, Error, HubId, OrgId, Result, TemplateId,
+    template::{Template, TemplateVm, Version},
+    upload::{Upload, UploadSpec},
+};
+use sqlx::types::Json;
+use uuid::Uuid;
+
+/// A disk or disc of a new version: a part of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewImage {
+    pub id: Uuid,
+    pub file: Uuid,
+    pub name: String,
+    pub position: i64,
+    pub size: i64,
+    pub virtual_size: i64,
+    pub format: String,
+    pub sha256: String,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NewVersion {
+    pub note: String,
+    pub os: String,
+    pub vms: Vec<TemplateVm>,
+    pub images: Vec<NewImage>,
+    pub created_by: String,
+}
+
+impl Store {
+    /// Those that were not deleted, the newest first.
+    pub async fn versions_of(&self, template: TemplateId) -> Result<Vec<Version>> {
+        let rows = sqlx::query!(
+            r#"select v.number, v.note, v.os, v.vms as "vms: Json<Vec<TemplateVm>>", v.size, v.created_at, v.created_by,
+                      array(select h.id from hubs h where exists (select from images i where i.version_id = v.id)
+                            and not exists (select from images i where i.version_id = v.id and not exists
+                                (select from hub_images c where c.image_id = i.id and c.hub_id = h.id and c.ready_at is not null))
+                            order by 1) as "hubs!"
+               from item_versions v where v.template_id = $1 and v.deleted_at is null order by v.number desc"#,
+            template.0
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let version = |vms: Json<Vec<TemplateVm>>| vms.0;
+        Ok(rows
+            .into_iter()
+            .map(|r| Version {
+                number: r.number,
+                note: r.note,
+                os: r.os,
+                vms: version(r.vms),
+                size: r.size,
+                hubs: r.hubs.into_iter().map(HubId).collect(),
+                created_at: r.created_at,
+                created_by: r.created_by,
+            })
+            .collect())
+    }
+
+    /// What was uploaded is good: it becomes the newest version of its item. False: the work is not this worker's any more.
+    pub async fn version_made(&self, c: &Claim, upload: &Upload, new: &NewVersion) -> Result<bool> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let template =
+            sqlx::query!("select catalog_id, deleted_at from templates where id = $1 for update", upload.template.0)
+                .fetch_one(&mut *tx)
+                .await
+                .map_err(mapped)?;
+        let ended = sqlx::query!(
+            "update uploads set state = case when $2 then 'cancelled' else 'done' end where id = $1 and state = 'checking'",
+            upload.id.0,
+            template.deleted_at.is_some()
+        )
+        .execute(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        if ended.rows_affected() == 0 || !Store::holds(&mut tx, c).await? {
+            return Ok(false);
+        }
+        // its item was deleted meanwhile: the files go with the rest
+        if template.deleted_at.is_some() {
+            tx.commit().await.map_err(mapped)?;
+            return Ok(true);
+        }
+        let id = Uuid::now_v7();
+        let size: i64 = new.images.iter().map(|i| i.size).sum();
+        sqlx::query!(
+            "insert into item_versions (id, template_id, number, note, os, vms, size, created_by)
+             select $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7 from item_versions where template_id = $2",
+            id,
+            upload.template.0,
+            new.note,
+            new.os,
+            Json(&new.vms) as _,
+            size,
+            new.created_by
+        )
+        .execute(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        for i in &new.images {
+            sqlx::query!(
+                "insert into images (id, version_id, file_id, name, position, size, virtual_size, format, sha256)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                i.id,
+                id,
+                i.file,
+                i.name,
+                i.position,
+                i.size,
+                i.virtual_size,
+                i.format,
+                i.sha256
+            )
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+        }
+        newest(&mut tx, upload.template, CatalogId(template.catalog_id)).await?;
+        let task = end_task(&mut tx, upload.template, "success", "").await?;
+        tx.commit().await.map_err(mapped)?;
+        self.tell_upload(upload, task);
+        Ok(true)
+    }
+}
+
+/// The item shows its newest version, and its catalog counts the change.
+async fn newest(tx: &mut sqlx::PgConnection, template: TemplateId, catalog: CatalogId) -> Result<()> {
+    sqlx::query!(
+        "update templates t set vms = coalesce(v.vms, '[]'), os = coalesce(v.os, ''), version = t.version + 1, updated_at = now()
+         from (select 1) one left join lateral
+              (select vms, os from item_versions where template_id = $1 and deleted_at is null order by number desc limit 1) v on true
+         where t.id = $1",
+        template.0
+    )
+    .execute(&mut *tx)
+    .await
+    .map_err(mapped)?;
+    sqlx::query!("update catalogs set contents = contents + 1 where id = $1", catalog.0)
+        .execute(&mut *tx)
+        .await
+        .map_err(mapped)?;
+    Ok(())
+}
+
+impl Write<'_> {
+    /// An item without any version yet.
+    pub async fn item_insert(&mut self, id: TemplateId, catalog: CatalogId, org: OrgId, s: &UploadSpec) -> Result<()> {
+        sqlx::query!(
+            "insert into templates (id, catalog_id, org_id, kind, uploaded_by, name, description, vms) values ($1, $2, $3, $4, $5, $6, $7, '[]')",
+            id.0,
+            catalog.0,
+            org.0,
+            s.kind.key(),
+            self.actor.name,
+            s.name,
+            s.description
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!("update catalogs set contents = contents + 1 where id = $1", catalog.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Nobody sees it from now on. What hubs have of it goes when nothing there needs it any more.
+    pub async fn item_delete(&mut self, item: &Authorized<Template>) -> Result<()> {
+        sqlx::query!(
+            "update templates set deleted_at = now(), version = version + 1, updated_at = now() where id = $1 and deleted_at is null",
+            item.id.0
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!(
+            "update item_versions set deleted_at = now() where template_id = $1 and deleted_at is null",
+            item.id.0
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!("update uploads set state = 'cancelled' where template_id = $1 and state = 'open'", item.id.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        end_task(&mut self.tx, item.id, "aborted", "It was deleted.").await?;
+        sqlx::query!("update catalogs set contents = contents + 1 where id = $1", item.catalog.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        self.unwanted(item.id).await
+    }
+
+    pub async fn version_delete(&mut self, item: &Authorized<Template>, number: i32) -> Result<()> {
+        let there = sqlx::query!("select id from templates where id = $1 for update", item.id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let done = sqlx::query!(
+            "update item_versions set deleted_at = now() where template_id = $1 and number = $2 and deleted_at is null",
+            item.id.0,
+            number
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        if there.is_none() || done.rows_affected() == 0 {
+            return Err(Error::NotNow(format!("Not now: there is no version {number} of it any more.")));
+        }
+        newest(&mut self.tx, item.id, item.catalog).await?;
+        self.unwanted(item.id).await
+    }
+
+    /// Copies on hubs of versions that are gone: workers remove them.
+    async fn unwanted(&mut self, template: TemplateId) -> Result<()> {
+        sqlx::query!(
+            "with gone as (
+                 update hub_images h set unwanted_at = now() from images i join item_versions v on v.id = i.version_id
+                 where h.image_id = i.id and v.template_id = $1 and v.deleted_at is not null and h.unwanted_at is null
+                 returning h.id, h.hub_id)
+             insert into work (kind, id, org_id, hub_id) select 'image', g.id, t.org_id, g.hub_id from gone g, templates t where t.id = $1
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), failing = ''",
+            template.0
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! Files that grow at their end and are read in parts. What was said to have arrived is on the disk.
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
+use std::{fmt, io, path::PathBuf, pin::pin, time::Duration};
+use tokio::{
+    fs::{self, File, OpenOptions},
+    io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom},
+};
+use uuid::Uuid;
+
+/// Nothing came for so long: the sender is gone.
+const SILENCE: Duration = Duration::from_secs(60);
+/// So much is written between two moments at which it is made sure to be on the disk.
+const SYNC_EVERY: u64 = 32 << 20;
+
+#[derive(Debug)]
+pub enum Error {
+    /// The part begins where the file does not end.
+    Offset { has: u64 },
+    /// More came than was said.
+    TooLong,
+    /// It ended before as much had come as was said.
+    Short,
+    /// The connection broke, or nothing came any more.
+    Broken(String),
+    /// The directory can't be written or read.
+    Disk(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Offset { has } => write!(f, "The part does not begin where the file ends. {has} bytes are there."),
+            Error::TooLong => f.write_str("More bytes came than the request said."),
+            Error::Short => f.write_str("It ended before all of it had come."),
+            Error::Broken(why) => write!(f, "The connection broke before all of it had come: {why}."),
+            Error::Disk(e) => write!(f, "The transfer area can't be used: {e}."),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<io::Error> for Error {
+    fn from(e: io::Error) -> Error {
+        Error::Disk(e)
+    }
+}
+
+/// How far a file is, and why it went no further.
+#[derive(Debug)]
+pub struct Arrived {
+    /// On the disk, and safe there.
+    pub length: u64,
+    pub trouble: Option<Error>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Area {
+    directory: PathBuf,
+    /// At most so many bytes, counted by those who keep the book.
+    pub limit: u64,
+}
+
+impl Area {
+    pub fn new(directory: impl Into<PathBuf>, limit: u64) -> Area {
+        Area { directory: directory.into(), limit }
+    }
+
+    fn path(&self, file: Uuid) -> PathBuf {
+        let name = file.simple().to_string();
+        // the end of an id is random: no folder gets too full
+        self.directory.join(&name[30..]).join(name)
+    }
+
+    /// Writes a part at the end of a file. Whatever arrived is kept, even if the rest never comes.
+    pub async fn append<E: fmt::Display>(
+        &self,
+        file: Uuid,
+        at: u64,
+        length: u64,
+        part: impl Stream<Item = Result<Bytes, E>>,
+    ) -> Result<Arrived, Error> {
+        let path = self.path(file);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).await?;
+        }
+        let mut open = OpenOptions::new().create(true).write(true).truncate(false).open(&path).await?;
+        let has = open.metadata().await?.len();
+        // what lies behind the known end was never said to have arrived
+        if has < at {
+            return Err(Error::Offset { has });
+        }
+        open.set_len(at).await?;
+        open.seek(SeekFrom::Start(at)).await?;
+        let mut part = pin!(part);
+        let (mut written, mut synced) = (0, 0);
+        let trouble = loop {
+            let chunk = match tokio::time::timeout(SILENCE, part.next()).await {
+                Err(_) => break Some(Error::Broken(format!("nothing came for {} seconds", SILENCE.as_secs()))),
+                Ok(None) if written < length => break Some(Error::Short),
+                Ok(None) => break None,
+                Ok(Some(Err(e))) => break Some(Error::Broken(e.to_string())),
+                Ok(Some(Ok(chunk))) => chunk,
+            };
+            if written + chunk.len() as u64 > length {
+                break Some(Error::TooLong);
+            }
+            if let Err(e) = open.write_all(&chunk).await {
+                break Some(Error::Disk(e));
+            }
+            written += chunk.len() as u64;
+            if written - synced >= SYNC_EVERY {
+                open.flush().await?;
+                open.sync_data().await?;
+                synced = written;
+            }
+        };
+        open.flush().await?;
+        open.sync_all().await?;
+        Ok(Arrived { length: at + written, trouble })
+    }
+
+    /// How long it is on the disk; 0: it is not there.
+    pub async fn length(&self, file: Uuid) -> Result<u64, Error> {
+        match fs::metadata(self.path(file)).await {
+            Ok(found) => Ok(found.len()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// For reading from its beginning to its end, on a thread that may wait.
+    pub fn open(&self, file: Uuid) -> Result<std::fs::File, Error> {
+        Ok(std::fs::File::open(self.path(file))?)
+    }
+
+    /// A part of a file, read as it is needed.
+    pub async fn part(&self, file: Uuid, offset: u64, length: u64) -> Result<Part, Error> {
+        let mut open = File::open(self.path(file)).await?;
+        open.seek(SeekFrom::Start(offset)).await?;
+        Ok(Part { open, left: length })
+    }
+
+    /// A small file as a whole.
+    pub async fn read(&self, file: Uuid, most: u64) -> Result<Vec<u8>, Error> {
+        let open = File::open(self.path(file)).await?;
+        let mut bytes = Vec::new();
+        open.take(most).read_to_end(&mut bytes).await?;
+        Ok(bytes)
+    }
+
+    /// It is not needed any more. That it is gone already is fine.
+    pub async fn remove(&self, file: Uuid) -> Result<(), Error> {
+        match fs::remove_file(self.path(file)).await {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A part of a file on its way to somebody.
+pub struct Part {
+    open: File,
+    left: u64,
+}
+
+impl Part {
+    /// The next bytes; None: that was all.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let mut buffer = vec![0; usize::try_from(self.left).unwrap_or(usize::MAX).min(256 << 10)];
+        let n = self.open.read(&mut buffer).await?;
+        if n == 0 {
+            return Err(Error::Broken("the file in the transfer area is shorter than it was".into()));
+        }
+        buffer.truncate(n);
+        self.left -= n as u64;
+        Ok(Some(buffer.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::stream;
+
+    fn parts(texts: &'static [&'static str]) -> impl Stream<Item = Result<Bytes, String>> {
+        stream::iter(texts)
+            .map(|t| if *t == "!" { Err("reset".to_owned()) } else { Ok(Bytes::from_static(t.as_bytes())) })
+    }
+
+    #[tokio::test]
+    async fn what_arrived_is_kept_and_what_was_not_said_to_be_there_is_written_over() {
+        let directory = std::env::temp_dir().join(format!("ssvirt-area-{}", Uuid::now_v7()));
+        let (area, file) = (Area::new(&directory, 1 << 20), Uuid::now_v7());
+        let first = area.append(file, 0, 8, parts(&["abc", "de", "!"])).await.expect("writes");
+        assert!(first.length == 5 && matches!(first.trouble, Some(Error::Broken(_))), "{first:?}");
+        // only three of them were written down before the server died
+        let next = area.append(file, 3, 5, parts(&["DEFGH"])).await.expect("writes");
+        assert!(next.length == 8 && next.trouble.is_none(), "{next:?}");
+        assert_eq!(area.read(file, 100).await.expect("reads"), b"abcDEFGH");
+        assert!(matches!(area.append(file, 9, 1, parts(&["x"])).await, Err(Error::Offset { has: 8 })));
+        let long = area.append(file, 8, 1, parts(&["xyz"])).await.expect("writes");
+        assert!(long.length == 8 && matches!(long.trouble, Some(Error::TooLong)), "{long:?}");
+        let mut part = area.part(file, 2, 4).await.expect("opens");
+        assert_eq!(part.next().await.expect("reads").as_deref(), Some(&b"cDEF"[..]));
+        assert_eq!(part.next().await.expect("ends"), None);
+        area.remove(file).await.expect("removes");
+        area.remove(file).await.expect("removes twice");
+        assert_eq!(area.length(file).await.expect("looks"), 0);
+        std::fs::remove_dir_all(directory).expect("cleans up");
+    }
+}

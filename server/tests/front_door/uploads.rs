@@ -1,0 +1,376 @@
+//! Uploads: sent in parts, gone on with after anything, checked, made versions of items, and brought to hubs that need them.
+use crate::{
+    harness::{Answer, Client, TestApp},
+    stage::Stage,
+};
+use axum::body::{Body, Bytes};
+use domain::{catalog, item, upload, vapp};
+use futures::stream;
+use model::{
+    Action, Actor, CatalogId, TemplateId, UploadId,
+    catalog::CatalogSpec,
+    task::TaskStatus,
+    template::ItemKind,
+    upload::{Upload, UploadSpec, UploadState},
+};
+use ring::digest::{SHA256, digest};
+use std::time::Duration;
+
+const VOLUMES: (&str, &str) = ("cdi.kubevirt.io", "datavolumes");
+
+/// Two machines, the first with a disk of its own and an empty one.
+const OVF: &str = r#"<?xml version="1.0"?>
+<Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
+ xmlns:rasd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData">
+ <References><File ovf:href="disk1.qcow2" ovf:id="file1" ovf:size="1024"/></References>
+ <DiskSection><Info/><Disk ovf:capacity="64" ovf:capacityAllocationUnits="byte * 2^20" ovf:diskId="d1" ovf:fileRef="file1"/>
+  <Disk ovf:capacity="1" ovf:capacityAllocationUnits="byte * 2^30" ovf:diskId="d2"/></DiskSection>
+ <VirtualSystemCollection ovf:id="shop"><Info/><Name>Shop</Name>
+  <VirtualSystem ovf:id="db"><Info/><Name>db</Name><VirtualHardwareSection><Info/>
+   <Item><rasd:InstanceID>1</rasd:InstanceID><rasd:ResourceType>3</rasd:ResourceType><rasd:VirtualQuantity>2</rasd:VirtualQuantity></Item>
+   <Item><rasd:InstanceID>2</rasd:InstanceID><rasd:ResourceType>4</rasd:ResourceType><rasd:VirtualQuantity>512</rasd:VirtualQuantity></Item>
+   <Item><rasd:HostResource>ovf:/disk/d1</rasd:HostResource><rasd:InstanceID>4</rasd:InstanceID><rasd:ResourceType>17</rasd:ResourceType></Item>
+   <Item><rasd:AddressOnParent>1</rasd:AddressOnParent><rasd:HostResource>ovf:/disk/d2</rasd:HostResource><rasd:InstanceID>5</rasd:InstanceID><rasd:ResourceType>17</rasd:ResourceType></Item>
+  </VirtualHardwareSection></VirtualSystem>
+  <VirtualSystem ovf:id="web"><Info/><Name>web</Name><VirtualHardwareSection><Info/>
+   <Item><rasd:InstanceID>1</rasd:InstanceID><rasd:ResourceType>3</rasd:ResourceType><rasd:VirtualQuantity>1</rasd:VirtualQuantity></Item>
+   <Item><rasd:InstanceID>2</rasd:InstanceID><rasd:ResourceType>4</rasd:ResourceType><rasd:VirtualQuantity>256</rasd:VirtualQuantity></Item>
+  </VirtualHardwareSection></VirtualSystem>
+ </VirtualSystemCollection>
+</Envelope>"#;
+
+fn qcow2(megabytes: u64) -> Vec<u8> {
+    let mut out = vec![0; 1024];
+    out[..8].copy_from_slice(b"QFI\xfb\0\0\0\x03");
+    out[20..24].copy_from_slice(&16u32.to_be_bytes());
+    out[24..32].copy_from_slice(&(megabytes << 20).to_be_bytes());
+    out[36..40].copy_from_slice(&1u32.to_be_bytes());
+    out[40..48].copy_from_slice(&512u64.to_be_bytes());
+    out
+}
+
+fn iso() -> Vec<u8> {
+    let mut out = vec![0; 20 * 2048];
+    out[0x8001..0x8006].copy_from_slice(b"CD001");
+    out[0x8050..0x8054].copy_from_slice(&20u32.to_le_bytes());
+    out
+}
+
+fn tar(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut out = vec![];
+    for (name, bytes) in entries {
+        let mut block = [0; 512];
+        block[..name.len()].copy_from_slice(name.as_bytes());
+        block[124..135].copy_from_slice(format!("{:011o}", bytes.len()).as_bytes());
+        block[156] = b'0';
+        block[257..265].copy_from_slice(b"ustar\x0000");
+        block[148..156].copy_from_slice(b"        ");
+        let sum: u32 = block.iter().map(|b| u32::from(*b)).sum();
+        block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        out.extend(block);
+        out.extend(*bytes);
+        out.resize(out.len().next_multiple_of(512), 0);
+    }
+    out.resize(out.len() + 1024, 0);
+    out
+}
+
+fn shop() -> Vec<u8> {
+    tar(&[("shop.ovf", OVF.as_bytes()), ("disk1.qcow2", &qcow2(64))])
+}
+
+fn sum(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Somebody with a catalog of their own.
+struct Desk<'a> {
+    app: &'a TestApp,
+    actor: Actor,
+    browser: Client,
+    catalog: CatalogId,
+}
+
+impl Desk<'_> {
+    async fn open<'a>(app: &'a TestApp, actor: &Actor, org: &str) -> Desk<'a> {
+        let spec = CatalogSpec { name: "own".into(), ..CatalogSpec::default() };
+        let catalog = catalog::create(&app.domain, actor, actor.org, spec).await.unwrap().id;
+        Desk { app, actor: actor.clone(), browser: app.sign_in(org, &actor.name).await, catalog }
+    }
+
+    async fn begin(&self, name: &str, kind: ItemKind) -> UploadId {
+        let spec = UploadSpec { name: name.into(), kind, ..UploadSpec::default() };
+        upload::begin(&self.app.domain, &self.actor, self.catalog, spec).await.unwrap()
+    }
+
+    async fn get(&self, id: UploadId) -> Upload {
+        upload::get(&self.app.domain, &self.actor, id).await.unwrap()
+    }
+
+    /// A part by the transfer link, as clients send it.
+    async fn put(&self, link: &str, file: &str, range: &str, body: impl Into<Body>) -> Answer {
+        let request = self.browser.request("PUT", &format!("/transfer/{link}/{file}")).header("content-range", range);
+        self.browser.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// All of it in parts of so many bytes.
+    async fn send(&self, id: UploadId, file: &str, bytes: &[u8], each: usize) {
+        let link = self.get(id).await.link;
+        for (n, part) in bytes.chunks(each).enumerate() {
+            let start = n * each;
+            let range = format!("bytes {start}-{}/{}", start + part.len() - 1, bytes.len());
+            self.put(&link, file, &range, part.to_vec()).await.must(200);
+        }
+    }
+
+    async fn ended(&self, id: UploadId) -> Upload {
+        for _ in 0..400 {
+            let upload = self.get(id).await;
+            if !matches!(upload.state, UploadState::Open | UploadState::Checking) {
+                return upload;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the upload does not end: {:?}", self.get(id).await);
+    }
+
+    async fn uploaded(&self, name: &str, kind: ItemKind, file: &str, bytes: &[u8]) -> TemplateId {
+        let id = self.begin(name, kind).await;
+        self.send(id, file, bytes, 1000).await;
+        let upload = self.ended(id).await;
+        assert_eq!((upload.state, upload.problem.as_str()), (UploadState::Done, ""));
+        upload.template
+    }
+}
+
+#[tokio::test]
+async fn an_ova_sent_in_parts_becomes_a_template_and_runs_on_a_hub_that_got_its_image_once() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let template = desk.uploaded("shop", ItemKind::Template, "shop.ova", &shop()).await;
+    assert_eq!(stage.task_of(template.0, Action::TemplateUpload).await, (TaskStatus::Success, String::new()));
+    let read = catalog::template(&stage.app.domain, &stage.admin, template).await.unwrap();
+    let sizes: Vec<_> = read.vms.iter().map(|v| (v.name.as_str(), v.cpus, v.memory_mb, v.disks.len())).collect();
+    assert_eq!(sizes, [("db", 2, 512, 2), ("web", 1, 256, 0)]);
+
+    let first = stage.deploy("shop", "one").await;
+    stage.running(first).await;
+    let images = || {
+        let all = stage.hubs.hub("one").objects(VOLUMES.0, VOLUMES.1);
+        all.into_iter().filter(|o| !o["metadata"]["labels"]["ssvirt.io/image-id"].is_null()).collect::<Vec<_>>()
+    };
+    assert_eq!(images().len(), 1);
+    let note = images()[0]["metadata"]["annotations"]["hubsim.ssvirt.io/uploaded"].as_str().unwrap().to_owned();
+    assert_eq!(note, format!("1024 {}", sum(&qcow2(64))), "the very bytes of the disk arrived");
+    assert_eq!(stage.task_of(template.0, Action::ImageBring).await.0, TaskStatus::Success);
+
+    // a second one takes the image that is there
+    let uid = images()[0]["metadata"]["uid"].clone();
+    let second = stage.deploy("shop", "two").await;
+    stage.running(second).await;
+    assert_eq!((images().len(), &images()[0]["metadata"]["uid"]), (1, &uid));
+
+    // the item goes, its VMs stay, and nothing is left of the image
+    item::delete(&stage.app.domain, &stage.admin, template).await.unwrap();
+    stage.until("the image's end", async || images().is_empty()).await;
+    assert!(stage.vms(second).await.iter().all(|v| v.made));
+    assert!(stage.app.domain.store.area_used().await.unwrap() > 0);
+    stage
+        .until("the file's end", async || {
+            upload::clean(&stage.app.domain).await.unwrap();
+            stage.app.domain.store.area_used().await.unwrap() == 0
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_part_that_breaks_off_is_kept_and_the_upload_goes_on_from_there_on_another_replica() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").make().await;
+    let desk = Desk::open(&app, &app.actor(acme.admin()).await, "acme").await;
+    let bytes = shop();
+    let id = desk.begin("shop", ItemKind::Template).await;
+    let link = desk.get(id).await.link;
+    let total = bytes.len();
+    let broken = stream::iter([Ok(Bytes::from(bytes[..700].to_vec())), Err(std::io::Error::other("reset"))]);
+    let answer = desk.put(&link, "shop.ova", &format!("bytes 0-1999/{total}"), Body::from_stream(broken)).await;
+    answer.must(400).says("700 bytes of it are kept");
+    // from the wrong place: it is said where to go on
+    let other = app.replica().await;
+    let elsewhere =
+        Desk { app: &other, browser: other.sign_in("acme", &desk.actor.name).await, actor: desk.actor.clone(), ..desk };
+    let answer = elsewhere
+        .put(&link, "shop.ova", &format!("bytes 2000-2999/{total}"), bytes[2000..3000].to_vec())
+        .await
+        .must(416);
+    assert_eq!(answer.header("upload-offset"), "700");
+    let rest = bytes[700..].to_vec();
+    elsewhere.put(&link, "shop.ova", &format!("bytes 700-{}/{total}", total - 1), rest).await.must(200);
+    assert_eq!(elsewhere.get(id).await.state, UploadState::Checking);
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_refused_by_name() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").make().await;
+    let desk = Desk::open(&app, &app.actor(acme.admin()).await, "acme").await;
+    let id = desk.begin("shop", ItemKind::Template).await;
+    let link = desk.get(id).await.link;
+    let small = || vec![0; 10];
+    desk.put("nobody-knows-this-link", "a.ova", "bytes 0-9/100", small()).await.must(404);
+    desk.put(&link, "..%2Fa.ova", "bytes 0-9/100", small()).await.must(400);
+    desk.put(&link, "a.ova", "bytes 9-0/100", small()).await.must(400);
+    desk.put(&link, "a.ova", &format!("bytes 0-9/{}", TestApp::AREA + 1), small())
+        .await
+        .must(507)
+        .says("There is no room for a.ova");
+    desk.put(&link, "a.ova", "bytes 0-9/100", vec![0; 20]).await.must(400);
+    desk.put(&link, "a.ova", "bytes 0-9/100", small()).await.must(200);
+    // another length, another file
+    desk.put(&link, "a.ova", "bytes 10-19/200", small()).await.must(400);
+    desk.put(&link, "b.ova", "bytes 0-9/100", small()).await.must(400);
+    // cancelled: the link is of no use, and the room is free again
+    upload::cancel(&app.domain, &desk.actor, id).await.unwrap();
+    desk.put(&link, "a.ova", "bytes 10-19/100", small()).await.must(409);
+    assert_eq!(upload::clean(&app.domain).await.unwrap(), 1);
+    assert_eq!(app.domain.store.area_used().await.unwrap(), 0);
+    // abandoned: the same after some days
+    let late = desk.begin("late", ItemKind::Template).await;
+    let link = desk.get(late).await.link;
+    desk.put(&link, "a.ova", "bytes 0-9/100", small()).await.must(200);
+    app.clock.advance(time::Duration::days(3));
+    desk.put(&link, "a.ova", "bytes 10-19/100", small()).await.must(404);
+    assert_eq!(upload::clean(&app.domain).await.unwrap(), 1);
+    assert_eq!(desk.get(late).await.state, UploadState::Failed);
+}
+
+#[tokio::test]
+async fn hostile_files_fail_with_their_reason_and_leave_nothing() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let cases: [(&str, ItemKind, &str, Vec<u8>, &str); 5] = [
+        ("links", ItemKind::Template, "a.ova", tar(&[("../a.ovf", b"x")]), "plain file name"),
+        ("missing", ItemKind::Template, "b.ova", tar(&[("shop.ovf", OVF.as_bytes())]), "it is not there"),
+        ("packed", ItemKind::Template, "c.qcow2", [b"\x1f\x8b".as_slice(), &[0; 1022]].concat(), "packed with gzip"),
+        ("disc", ItemKind::Template, "d.iso", iso(), "Upload it as media"),
+        ("disk", ItemKind::Media, "e.qcow2", qcow2(64), "media are ISO images"),
+    ];
+    for (name, kind, file, bytes, why) in cases {
+        let id = desk.begin(name, kind).await;
+        desk.send(id, file, &bytes, 1 << 16).await;
+        let upload = desk.ended(id).await;
+        assert_eq!(upload.state, UploadState::Failed, "{name}");
+        assert!(upload.problem.contains(why), "{name}: {}", upload.problem);
+        let (status, message) = stage.task_of(upload.template.0, Action::TemplateUpload).await;
+        assert!(status == TaskStatus::Error && message.contains(why), "{name}: {message}");
+        // nothing can be made from it
+        let ask = vapp::Deploy { name: name.into(), ..vapp::Deploy::default() };
+        let deployed =
+            vapp::deploy(&stage.app.domain, &stage.admin, stage.acme.vdc("prod"), upload.template, ask).await;
+        assert!(matches!(deployed, Err(model::Error::NotNow(_))), "{name}");
+    }
+    upload::clean(&stage.app.domain).await.unwrap();
+    assert_eq!(stage.app.domain.store.area_used().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn an_item_has_versions_and_shows_the_newest_that_is_left() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let d = &stage.app.domain;
+    let before = catalog::get(d, &stage.admin, desk.catalog).await.unwrap().contents;
+    let template = desk.uploaded("box", ItemKind::Template, "box.qcow2", &qcow2(64)).await;
+    let second = upload::begin_version(d, &stage.admin, template, "larger".into()).await.unwrap();
+    // one at a time
+    assert!(upload::begin_version(d, &stage.admin, template, String::new()).await.is_err());
+    desk.send(second, "box.qcow2", &qcow2(128), 5000).await;
+    assert_eq!(desk.ended(second).await.state, UploadState::Done);
+    let versions = item::versions(d, &stage.admin, template).await.unwrap();
+    let shown: Vec<_> = versions.iter().map(|v| (v.number, v.note.as_str(), v.vms[0].disks[0].size_mb)).collect();
+    assert_eq!(shown, [(2, "larger", 128), (1, "", 64)]);
+    let size = async || catalog::template(d, &stage.admin, template).await.unwrap().storage_mb();
+    assert_eq!(size().await, 128);
+    item::delete_version(d, &stage.admin, template, 2).await.unwrap();
+    assert_eq!(size().await, 64);
+    assert!(item::delete_version(d, &stage.admin, template, 2).await.is_err());
+    assert!(catalog::get(d, &stage.admin, desk.catalog).await.unwrap().contents > before + 2);
+    item::delete(d, &stage.admin, template).await.unwrap();
+    for (action, times) in [(Action::TemplateUpload, 2), (Action::VersionDelete, 1), (Action::TemplateDelete, 1)] {
+        let (db, key) = (&stage.app.db, action.key());
+        assert_eq!(db.count(&format!("audit where action = '{key}' and result = 'done'")).await, times, "{key}");
+        assert_eq!(db.count(&format!("events where kind = '{key}'")).await, times, "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_descriptor_and_its_disks_can_be_sent_one_by_one_as_vcds_clients_do() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let id = desk.begin("loose", ItemKind::Template).await;
+    desk.send(id, "descriptor.ovf", OVF.as_bytes(), 10 << 20).await;
+    // what else is to come is known now
+    let names: Vec<_> = desk.get(id).await.files.iter().map(|f| (f.name.clone(), f.size)).collect();
+    assert_eq!(names[1], ("disk1.qcow2".to_owned(), 1024));
+    assert_eq!(desk.get(id).await.state, UploadState::Open);
+    desk.send(id, "disk1.qcow2", &qcow2(64), 100).await;
+    let upload = desk.ended(id).await;
+    assert_eq!((upload.state, upload.problem.as_str()), (UploadState::Done, ""));
+}
+
+#[tokio::test]
+async fn a_form_without_any_script_sends_a_disc() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let id = desk.begin("installer", ItemKind::Media).await;
+    let link = desk.get(id).await.link;
+    let mut body = b"--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"linux.iso\"\r\nContent-Type: application/octet-stream\r\n\r\n".to_vec();
+    body.extend(iso());
+    body.extend(b"\r\n--xyz--\r\n");
+    let request = desk
+        .browser
+        .request("POST", &format!("/transfer/{link}?back=/tenant/acme/uploads/{id}"))
+        .header("content-type", "multipart/form-data; boundary=xyz")
+        .header("content-length", body.len());
+    let answer = desk.browser.send(request.body(Body::from(body)).unwrap()).await.must(303);
+    assert_eq!(answer.location(), format!("/tenant/acme/uploads/{id}"));
+    let upload = desk.ended(id).await;
+    assert_eq!((upload.state, upload.problem.as_str()), (UploadState::Done, ""));
+    assert_eq!(item::versions(&stage.app.domain, &stage.admin, upload.template).await.unwrap()[0].size, 40960);
+}
+
+#[tokio::test]
+async fn the_pages_lead_from_a_catalog_to_a_template_and_its_versions() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let browser = &desk.browser;
+    let catalog = format!("/tenant/acme/catalogs/{}", desk.catalog);
+    let upload_form = browser.get(&catalog).await.must(200).link("Upload").unwrap();
+    browser.fill(&upload_form, &[("name", ""), ("kind", "template")]).await.must(422).says("A name is needed");
+    let begun = browser.fill(&upload_form, &[("name", "box"), ("kind", "template")]).await;
+    let page = browser.follow(begun).await.says("Waiting for the file");
+    assert!(page.body.contains("multipart/form-data"));
+    let id: UploadId = page.asked.rsplit('/').next().unwrap().parse().unwrap();
+    // another one of that name
+    browser
+        .fill(&upload_form, &[("name", "Box"), ("kind", "template")])
+        .await
+        .must(409)
+        .says("Another template of this catalog");
+    let template = format!("/tenant/acme/templates/{}", desk.get(id).await.template);
+    browser.get(&template).await.must(200).says("its upload has not ended").says("Waiting for the file");
+
+    desk.send(id, "box.qcow2", &qcow2(64), 400).await;
+    desk.ended(id).await;
+    browser.get(page.asked.trim_start_matches("GET ")).await.must(200).says("It is there.");
+    let shown = browser.get(&template).await.must(200).says("1 · newest").says("none yet").says("Deploy");
+    assert!(shown.link("Upload a new version…").is_some());
+    let ask = browser.fill(&format!("{template}/upload"), &[("note", "A second one.")]).await;
+    let second: UploadId = browser.follow(ask).await.asked.rsplit('/').next().unwrap().parse().unwrap();
+    let cancel = format!("/tenant/acme/uploads/{second}/cancel");
+    browser.fill(&cancel, &[]).await.must(303);
+    browser.get(&format!("/tenant/acme/uploads/{second}")).await.must(200).says("It was cancelled.");
+    browser.fill(&format!("{template}/versions/delete?number=1"), &[]).await.must(303);
+    browser.get(&template).await.must(200).says("No version yet");
+    browser.fill(&format!("{template}/delete"), &[]).await.must(303);
+    browser.get(&template).await.must(404);
+}
