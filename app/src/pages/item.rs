@@ -82,6 +82,7 @@ fn row(visit: &Visit, t: &Template, v: &Version, newest: bool, deletes: bool) ->
     let name = if newest { format!("{} · newest", v.number) } else { v.number.to_string() };
     let (note, size, at, by, now) =
         (v.note.clone(), upload::bytes_words(v.size), v.created_at, v.created_by.clone(), visit.now);
+    let note = if note.is_empty() { "–".to_owned() } else { note };
     let hubs = match v.hubs.len() as u64 {
         0 => "none yet".to_owned(),
         n => plural(n, "hub", "hubs"),

@@ -199,7 +199,7 @@ fn choose(visit: &Visit, u: &Upload) -> AnyView {
         let text = "A part of it has come already. Choose the same file again, and it goes on where it stopped.";
         view! { <Note tone=Tone::Busy>{text}</Note> }
     });
-    let ends = visit_end(u);
+    let ends = lasts(visit, u);
     let inner = view! {
         <form method="post" action=action enctype="multipart/form-data" class="form" data-transfer=format!("/transfer/{}/", u.link)>
             <div class="field">
@@ -216,8 +216,9 @@ fn choose(visit: &Visit, u: &Upload) -> AnyView {
     view! { {gone_on} <Section title>{inner}</Section> }.into_any()
 }
 
-fn visit_end(u: &Upload) -> String {
-    format!("It can be sent until {}.", machine(u.ends_at))
+/// For how long the link is good.
+fn lasts(visit: &Visit, u: &Upload) -> String {
+    format!("There are {} left to send it.", span(u.ends_at - visit.now))
 }
 
 fn files(u: &Upload) -> Option<AnyView> {

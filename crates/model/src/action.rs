@@ -114,7 +114,7 @@ actions! {
     CatalogShare "catalog.share" Catalog CatalogShare Org changes "share a catalog" "Shared catalog",
     CatalogDelete "catalog.delete" Catalog CatalogCreate Org changes "delete a catalog" "Deleted catalog",
     TemplateView "template.view" Template TemplateView Org reads "see a template" "Looked at template",
-    TemplateUpload "template.upload" Template TemplateCreate Org changes "upload to a catalog" "Uploaded",
+    TemplateUpload "template.upload" Template TemplateCreate Org changes "upload" "Uploaded",
     TemplateDelete "template.delete" Template TemplateEdit Org changes "delete a template or media" "Deleted",
     VersionDelete "template.version_delete" Template TemplateEdit Org changes "delete a version" "Deleted a version of",
     UploadView "upload.view" Upload TemplateCreate Org reads "see an upload" "Looked at upload",

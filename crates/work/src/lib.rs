@@ -28,8 +28,6 @@ pub struct Config {
     pub vault: Vault,
     pub gate: Gate,
     pub clock: Clock,
-    /// Where uploads are.
-    pub area: Option<transfer::Area>,
     /// Where on hubs OpenShift's templates are.
     pub template_namespaces: Vec<String>,
     pub times: Times,
@@ -56,14 +54,20 @@ pub struct Controller {
 }
 
 impl Controller {
+    /// Without a transfer area: uploads wait for one who has it.
     pub fn start(config: Config) -> Controller {
+        Controller::start_with(config, None)
+    }
+
+    /// `area`: where uploads are.
+    pub fn start_with(config: Config, area: Option<transfer::Area>) -> Controller {
         let calls = config.times.calls.clone();
         let hubs = Hubs::new(config.store.clone(), config.vault.clone(), config.gate, config.clock.clone(), calls);
         let shared = Arc::new(Shared {
             store: config.store,
             vault: config.vault,
             hubs,
-            area: config.area,
+            area,
             clock: config.clock,
             template_namespaces: config.template_namespaces,
             times: config.times,

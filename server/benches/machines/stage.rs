@@ -123,7 +123,6 @@ impl Stage {
             store: d.store.clone(),
             vault: d.vault.clone().expect("a secret is set"),
             gate: d.gate.clone(),
-            area: d.area.clone(),
             clock: d.clock.clone(),
             template_namespaces: vec!["openshift".into()],
             times: Times { calls: Stage::calls(), ..Times::default() },

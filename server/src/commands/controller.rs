@@ -183,15 +183,15 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         let store = domain.store.clone();
         async move { store.follow_changes().await }
     });
-    let controller = work::Controller::start(work::Config {
+    let config = work::Config {
         store: domain.store.clone(),
         vault,
         gate: domain.gate.clone(),
-        area: domain.area.clone(),
         clock: domain.clock.clone(),
         template_namespaces: settings.hubs.template_namespaces.clone(),
         times: work::drill::times(),
-    });
+    };
+    let controller = work::Controller::start_with(config, domain.area.clone());
     tracing::info!("the controller runs");
     shutdown.begun().await;
     following.abort();

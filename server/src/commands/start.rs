@@ -59,12 +59,12 @@ pub(super) async fn serve(
             store: domain.store.clone(),
             vault,
             gate: domain.gate.clone(),
-            area: domain.area.clone(),
             clock: domain.clock.clone(),
             template_namespaces: state.settings.hubs.template_namespaces.clone(),
             times: work::drill::times(),
         };
-        move || work::Controller::start(config)
+        let area = domain.area.clone();
+        move || work::Controller::start_with(config, area)
     });
     let mut controlling = None;
     let prepare = async {

@@ -32,7 +32,6 @@ impl Replica {
             vault: Vault::new(store.clone(), TestApp::SECRET),
             store: store.clone(),
             gate: Gate::open(),
-            area: None,
             clock: Arc::new(move || now() + clock_off),
             times: Times::quick(),
             template_namespaces: vec!["openshift".into()],

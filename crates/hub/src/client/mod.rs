@@ -3,11 +3,9 @@ mod breaker;
 mod cache;
 mod limiter;
 mod transport;
-mod upload;
 
 pub use breaker::{Circuit, Health, LastError};
 pub use cache::{Clients, Revision};
-pub use upload::UploadProxy;
 
 use crate::{
     Clock, Credential,

@@ -1,5 +1,7 @@
 //! The connection to a hub: HTTP/1.1 over TLS, to checked addresses only, trusting only the kubeconfig's authorities.
 //! No redirects, no proxies, no retries: those are decided elsewhere.
+mod upload;
+
 use crate::{
     address::Gate,
     answer::{self, NotConnected},

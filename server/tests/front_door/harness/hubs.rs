@@ -48,13 +48,12 @@ impl Hubs {
             store: d.store.clone(),
             vault: d.vault.clone().unwrap(),
             gate: d.gate.clone(),
-            area: d.area.clone(),
             // tasks and delays go by the wall here
             clock: domain::system_clock(),
             template_namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(),
             times: work::Times::default(),
         };
-        *self.controller.lock().unwrap() = Some(Controller::start(config));
+        *self.controller.lock().unwrap() = Some(Controller::start_with(config, d.area.clone()));
     }
 
     /// As a kill would end it: nothing is given back.

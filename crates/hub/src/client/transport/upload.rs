@@ -1,13 +1,11 @@
 //! CDI's upload: a token for one volume, and the proxy that takes its bytes. The proxy has an address and authorities of
 //! its own, and is reached by the same rules as the hub itself.
-use super::{
-    Call, Client,
-    transport::{Outgoing, Transport},
-};
+use super::{Outgoing, Transport};
 use crate::{
     Credential, Key, Secret,
     address::Gate,
     answer,
+    client::{Call, Client, FIELD_MANAGER},
     error::{Error, Reach, Result},
     kubeconfig::{Auth, Server},
     resource::CDI_CONFIGS,
@@ -85,7 +83,7 @@ impl UploadProxy {
             namespace: None,
             expires: None,
         };
-        let transport = Transport::new(&credential, gate, Duration::from_secs(10), super::FIELD_MANAGER)?;
+        let transport = Transport::new(&credential, gate, Duration::from_secs(10), FIELD_MANAGER)?;
         let body: Outgoing = BodyExt::boxed(StreamBody::new(bytes.map(|chunk| chunk.map(Frame::data))));
         let request = http::Request::builder()
             .method(Method::POST)
