@@ -3,6 +3,7 @@ use super::{
     catalog::ON,
     choose_vdc::{chosen_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
     form_error::form_error,
+    nic_fields,
     sizes::{gb, read_cpus, read_gb},
     template::{crumbs, find, href},
     vapp::mine,
@@ -13,13 +14,18 @@ use crate::{
     portal::{Done, Sheet, Values, Visit, with_problems},
     shell::Crumb,
 };
-use domain::vapp::{self, Deploy, Guest, Size};
+use domain::{
+    network,
+    vapp::{self, Deploy, Guest, Size},
+};
 use leptos::prelude::*;
 use model::{
     Action, Error, Problems, Result, can,
     decide::authorize,
     name,
+    network::Network,
     template::{Parameter, Template, TemplateVm},
+    vdc::Vdc,
     vm::check_size,
 };
 
@@ -30,6 +36,7 @@ const LABELS: &[(&str, &str)] = &[
     ("cpus", "CPU"),
     ("memory", "Memory"),
     ("disk", "Disk"),
+    ("nics", "Network"),
     ("parameters", "Parameters"),
     ("ssh_keys", "SSH keys"),
     ("user_data", "cloud-init"),
@@ -39,6 +46,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
     let t = find(&visit).await?;
     let vdcs = open_vdcs(&visit).await?;
+    let networks = networks(&visit, &vdcs).await?;
     let title = format!("Deploy {}", t.name);
     let form = match can::template(&t, Action::VappCreate) {
         // a form that came back says it itself, and keeps what was typed
@@ -59,7 +67,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
                     {form_error(&fill, LABELS)}
                     <FormSection title="vApp">{names}</FormSection>
                     <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
-                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t) }}
+                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t, &networks) }}
                     <FormSection title="Start">
                         <CheckField name="power_on" label="Power on when it is ready" checked=on />
                     </FormSection>
@@ -79,7 +87,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let mut crumbs = crumbs(&visit, &t);
     crumbs.extend([Crumb::new(t.name.clone(), href(&visit, &t, "")), Crumb::here("Deploy")]);
-    let asked = read(&typed(&visit), &t).0;
+    let asked = read(&typed(&visit), &t, &networks).0;
     let margin = quota_margin(&visit, &vdcs, &vapp::amount(&t, &asked));
     let sheet = Sheet::new(title, ON, crumbs, body).still();
     Ok(match margin {
@@ -103,9 +111,18 @@ fn typed(visit: &Visit) -> Values {
 }
 
 /// For templates whose machines are made here: their sizes, and what the guests are told.
-fn own_sections(visit: &Visit, t: &Template) -> AnyView {
+fn own_sections(visit: &Visit, t: &Template, networks: &[Network]) -> AnyView {
     let fill = visit.fill();
     let machines = t.vms.iter().enumerate().map(|(i, m)| machine_section(visit, t, i, m)).collect_view();
+    // one that has nothing to choose from needs no choice
+    let choices = nic_fields::choices(visit, networks);
+    let nics = (!networks.is_empty()).then(|| {
+        let all = t.vms.iter().enumerate().map(|(i, m)| {
+            let lede = if t.vms.len() == 1 { String::new() } else { m.name.clone() };
+            nic_fields::titled_rows(&fill, &nics_at(i), &choices, &m.nic_specs(), lede)
+        });
+        all.collect_view()
+    });
     let guest = view! {
         <TextArea
             name="ssh_keys"
@@ -126,9 +143,25 @@ fn own_sections(visit: &Visit, t: &Template) -> AnyView {
     };
     view! {
         {machines}
+        {nics}
         <FormSection title="Guest" lede="What it is told at its first start.">{guest}</FormSection>
     }
     .into_any()
+}
+
+/// Before the names of the fields of a machine's NICs.
+fn nics_at(machine: usize) -> String {
+    format!("vm{machine}-")
+}
+
+/// Of all VDCs that can be chosen: which one it will be is not known yet.
+async fn networks(visit: &Visit, vdcs: &[Vdc]) -> Result<Vec<Network>> {
+    let mut all: Vec<Network> = Vec::new();
+    for vdc in vdcs.iter().take(20) {
+        let more = network::in_reach(visit.domain(), &visit.actor, vdc.id).await?;
+        all.extend(more.into_iter().filter(|n| n.vdc == vdc.id));
+    }
+    Ok(all)
 }
 
 fn machine_section(visit: &Visit, t: &Template, i: usize, m: &TemplateVm) -> impl IntoView + use<> {
@@ -228,7 +261,7 @@ fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)
     (size, wrong)
 }
 
-fn read(values: &Values, t: &Template) -> (Deploy, Problems) {
+fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problems) {
     let mut problems = Problems::default();
     let mut sizes = std::collections::BTreeMap::new();
     for m in t.vms.iter().filter(|_| !t.by_instance) {
@@ -237,6 +270,10 @@ fn read(values: &Values, t: &Template) -> (Deploy, Problems) {
             problems.add(field, if t.vms.len() == 1 { message } else { format!("{}: {message}", m.name) });
         }
         sizes.insert(m.name.clone(), size);
+    }
+    let mut nics = std::collections::BTreeMap::new();
+    for (i, m) in t.vms.iter().enumerate().filter(|(i, _)| !t.by_instance && nic_fields::given(values, &nics_at(*i))) {
+        nics.insert(m.name.clone(), nic_fields::read_rows(values, &nics_at(i), networks, &mut problems));
     }
     let given = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| {
         let value = values.get(&field_of(p));
@@ -249,6 +286,7 @@ fn read(values: &Values, t: &Template) -> (Deploy, Problems) {
         power_on: values.has("power_on"),
         sizes,
         parameters: given.collect(),
+        nics,
         guest: Guest { ssh_keys: keys.map(str::to_owned).collect(), user_data: values.text("user_data") },
     };
     (ask, problems)
@@ -263,7 +301,7 @@ pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
         })
         .await?;
     let vdcs = open_vdcs(&visit).await?;
-    let (ask, mut problems) = read(&values, &t);
+    let (ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs).await?);
     // said with the rest, and not only when all else is well
     problems.take("name", name::check_title(&ask.name));
     let wrong = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| p.wrong(values.get(&field_of(p))));

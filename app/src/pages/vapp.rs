@@ -6,7 +6,7 @@ use super::{
     recent_events::event_section,
     recent_tasks::task_table,
     sizes::{cpu_words, disk_words, memory_words},
-    vapp_form,
+    vapp_form, vapp_networks,
     vm::{hub_link, linked, row_menu, silent_note, vdc_link},
 };
 use crate::{
@@ -31,7 +31,10 @@ pub(super) const ON: &str = "vApps";
 pub(super) const LIST: &str = "/vapps";
 
 pub fn routes(r: Routes) -> Routes {
-    let r = vapp_form::routes(r).both(LIST, list).both_csv("/vapps.csv", csv).both("/vapps/{id}", page);
+    let r = vapp_networks::routes(vapp_form::routes(r))
+        .both(LIST, list)
+        .both_csv("/vapps.csv", csv)
+        .both("/vapps/{id}", page);
     POWER.iter().fold(r, |r, op| r.both_act(&format!("{LIST}/{{id}}/{}", op.slug), move |v, _| power(v, op)))
 }
 
@@ -222,6 +225,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
         Some(id) => catalog::template(visit.domain(), &visit.actor, id).await.ok(),
         None => None,
     };
+    let networks = vapp_networks::section(&visit, &v, &vms).await?;
     // which hubs there are is the provider's business
     let placement =
         v.placement.as_ref().filter(|_| visit.place == Place::Provider).map(|p| placement_section(&visit, p));
@@ -234,6 +238,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             says=vapp_says(&v, &vms)
         />
         {vm_section(&visit, &v, &vms)}
+        {networks}
         {placement}
         {tasks}
     }

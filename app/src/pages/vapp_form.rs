@@ -2,6 +2,7 @@
 use super::{
     choose_vdc::{chosen_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
     form_error::form_error,
+    nic_fields,
     sizes::{read_cpus, read_gb, vm_words},
     vapp::{LIST, ON, crumbs_below, find, find_to, href, mine},
     vm_form::name_fields,
@@ -11,14 +12,16 @@ use crate::{
     portal::{Done, Fill, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
 };
-use domain::{vapp, vdc, vm};
+use domain::{network, vapp, vapp_network, vdc, vm};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result, can,
     decide::authorize,
+    network::Network,
+    nic::NicSpec,
     quota::Amount,
-    vapp::VappSpec,
-    vm::{Disk, Nic, Power, VmSpec},
+    vapp::{Vapp, VappSpec},
+    vm::{Disk, Power, VmSpec},
 };
 
 const LABELS: &[(&str, &str)] = &[
@@ -28,6 +31,7 @@ const LABELS: &[(&str, &str)] = &[
     ("cpus", "CPU"),
     ("memory", "Memory"),
     ("disk", "Disk"),
+    ("nics", "Network"),
 ];
 
 pub(super) fn routes(r: Routes) -> Routes {
@@ -113,6 +117,7 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
     let v = find(&visit, Action::VmCreate).await?;
     let fill = visit.fill();
     let title = format!("Add a VM to {}", v.name);
+    let networks = networks(&visit, &v).await?;
     let form = match can::vapp(&v, Action::VmCreate) {
         Err(why) if !fill.returned() => {
             let text = format!("Not now: {why}");
@@ -122,6 +127,8 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
         _ => {
             let names = name_fields(&fill, "", "", "Unique in the vApp. The guest's host name is made from it.");
             let (size, on) = (size_fields(&fill), fill.checked("power_on", "on", true));
+            let choices = nic_fields::choices(&visit, &networks);
+            let nics = nic_fields::rows(&fill, "", &choices, &[NicSpec::default()]);
             view! {
                 <form method="post" class="form" novalidate>
                     {form_error(&fill, LABELS)}
@@ -129,6 +136,7 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
                     <FormSection title="Size" lede="The disk is empty: the guest is installed from the network.">
                         {size}
                     </FormSection>
+                    {nics}
                     <FormSection title="Start">
                         <CheckField name="power_on" label="Power on when it is ready" checked=on />
                     </FormSection>
@@ -146,7 +154,7 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
     let sheet = Sheet::new(title, ON, crumbs_below(&visit, &v, "Add a VM"), body).still();
     let of = vdc::get(visit.domain(), &visit.actor, v.vdc).await.ok();
     let asked = match fill.returned() {
-        true => read_vm(&typed(&fill)).0.amount(),
+        true => read_vm(&typed(&fill), &[]).0.amount(),
         false => Amount::default(),
     };
     Ok(match of.and_then(|of| quota_margin(&visit, &[of], &asked)) {
@@ -170,7 +178,15 @@ fn typed(fill: &Fill) -> Values {
     Values::from_pairs(["cpus", "memory", "disk"].map(|name| (name, fill.value(name, ""))))
 }
 
-fn read_vm(values: &Values) -> (VmSpec, Problems) {
+/// What its NICs can be plugged into.
+async fn networks(visit: &Visit, v: &Vapp) -> Result<Vec<Network>> {
+    let mut all = network::in_reach(visit.domain(), &visit.actor, v.vdc).await?;
+    let inside = vapp_network::list(visit.domain(), &visit.actor, v.id).await?;
+    all.extend(inside.into_iter().filter(|n| n.vapp.is_some() && !n.deleted));
+    Ok(all)
+}
+
+fn read_vm(values: &Values, networks: &[Network]) -> (VmSpec, Problems) {
     let mut problems = Problems::default();
     let disk = read_gb(values.get("disk"), "disk", &mut problems).unwrap_or_default();
     let spec = VmSpec {
@@ -179,7 +195,7 @@ fn read_vm(values: &Values) -> (VmSpec, Problems) {
         cpus: read_cpus(values.get("cpus"), &mut problems).unwrap_or_default(),
         memory_mb: read_gb(values.get("memory"), "memory", &mut problems).unwrap_or_default(),
         disks: vec![Disk { name: "root".into(), size_mb: disk, ..Disk::default() }],
-        nics: vec![Nic { name: "nic-0".into(), ..Nic::default() }],
+        nics: nic_fields::read_rows(values, "", networks, &mut problems),
         power: if values.has("power_on") { Power::On } else { Power::Off },
         ..VmSpec::default()
     };
@@ -188,7 +204,7 @@ fn read_vm(values: &Values) -> (VmSpec, Problems) {
 
 async fn add(visit: Visit, values: Values) -> Result<Done> {
     let v = find_to(&visit, Action::VmCreate).await?;
-    let (spec, problems) = read_vm(&values);
+    let (spec, problems) = read_vm(&values, &networks(&visit, &v).await?);
     let spec = with_problems(problems, spec.check())?;
     let name = spec.name.clone();
     let placeless = |field| if field == "vdc" { "name" } else { field };

@@ -3,7 +3,7 @@ use super::{
     machine_state::vm_badge,
     power_menu::{POWER, PowerOp, main_line, main_op},
     sizes::memory_words,
-    vm_form, vm_page,
+    vm_form, vm_nics, vm_page,
 };
 use crate::{
     parts::*,
@@ -23,7 +23,8 @@ pub(super) const ON: &str = "VMs";
 pub(super) const LIST: &str = "/vms";
 
 pub fn routes(r: Routes) -> Routes {
-    let r = vm_form::routes(r).both(LIST, list).both_csv("/vms.csv", csv).both("/vms/{id}", vm_page::page);
+    let r =
+        vm_nics::routes(vm_form::routes(r)).both(LIST, list).both_csv("/vms.csv", csv).both("/vms/{id}", vm_page::page);
     POWER.iter().fold(r, |r, op| r.both_act(&format!("{LIST}/{{id}}/{}", op.slug), move |v, _| power(v, op)))
 }
 
@@ -186,9 +187,10 @@ pub(super) fn form_lines(visit: &Visit, v: &Vm) -> Option<AnyView> {
     };
     let edit = line(Action::VmEdit, Icon::Settings, "Edit", "/edit", false);
     let resize = line(Action::VmResize, Icon::Chart, "Resize", "/resize", false);
+    let nics = line(Action::VmNics, Icon::Plug, "NICs", "/nics", false);
     let delete = line(Action::VmDelete, Icon::Trash, "Delete", "/delete", true);
-    let any = edit.is_some() || resize.is_some() || delete.is_some();
-    any.then(|| view! { {edit} {resize} {delete} }.into_any())
+    let any = edit.is_some() || resize.is_some() || nics.is_some() || delete.is_some();
+    any.then(|| view! { {edit} {resize} {nics} {delete} }.into_any())
 }
 
 const HEADS: [&str; 14] = [

@@ -8,6 +8,7 @@ use super::{
     sizes::{cpu_words, disk_words, memory_words},
     vapp::placement_section,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
+    vm_nics,
 };
 use crate::{
     parts::*,
@@ -49,7 +50,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
             <Section title="Hardware" acts=change>{hardware}</Section>
         </div>
         {disks(&v, visit.place == Place::Provider)}
-        {cards(&v)}
+        {vm_nics::section(&visit, &v)}
         {placement}
         {tasks}
     }
@@ -169,25 +170,6 @@ fn disks(v: &Vm, provider: bool) -> Option<AnyView> {
     (!v.disks.is_empty()).then(|| {
         let table = view! { <Table caption="Disks" heads>{rows}</Table> };
         view! { <Section title="Disks" sub>{table}</Section> }.into_any()
-    })
-}
-
-fn cards(v: &Vm) -> Option<AnyView> {
-    let heads = vec![Head::new("Card"), Head::new("Network"), Head::new("MAC")];
-    let rows = v.nics.iter().map(|n| {
-        let network = if n.network.is_empty() { "the VDC's own".to_owned() } else { n.network.clone() };
-        let mac = if n.mac.is_empty() { "given at the first start".to_owned() } else { n.mac.clone() };
-        let cells = view! {
-            <NameCell name=n.name.clone() />
-            <Cell label="Network">{network}</Cell>
-            <Cell label="MAC">{mac}</Cell>
-        };
-        view! { <Row id=format!("card-{}", n.name)>{cells}</Row> }
-    });
-    let rows = rows.collect_view();
-    (!v.nics.is_empty()).then(|| {
-        let table = view! { <Table caption="Network cards" heads>{rows}</Table> };
-        view! { <Section title="Network cards">{table}</Section> }.into_any()
     })
 }
 

@@ -42,6 +42,7 @@ icons! {
     Lock => r#"<rect x="3.5" y="7" width="9" height="6.25" rx="1.25"/><path d="M5.5 7V5a2.5 2.5 0 0 1 5 0v2"/>"#,
     Menu => r#"<path d="M2.5 4.5h11M2.5 8h11M2.5 11.5h11"/>"#,
     More => r#"<g fill="currentColor" stroke="none"><circle cx="3.25" cy="8" r="1.25"/><circle cx="8" cy="8" r="1.25"/><circle cx="12.75" cy="8" r="1.25"/></g>"#,
+    Network => r#"<rect x="5.75" y="2" width="4.5" height="3.5" rx=".75"/><rect x="1.75" y="10.5" width="4.5" height="3.5" rx=".75"/><rect x="9.75" y="10.5" width="4.5" height="3.5" rx=".75"/><path d="M8 5.5V8M4 10.5V8h8v2.5"/>"#,
     Org => r#"<path d="M2.75 13.25V4.5L8 2.5v10.75M8 6.25l5.25 1.5v5.5M1.75 13.25h12.5M5.25 6.5v.01M5.25 9.25v.01M10.75 9.75v.01"/>"#,
     Pause => r#"<path d="M5.75 3.5v9M10.25 3.5v9"/>"#,
     Play => r#"<path d="M5 3.25v9.5L12.75 8z"/>"#,

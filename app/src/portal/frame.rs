@@ -18,6 +18,7 @@ type Entry = (Icon, &'static str, &'static str, Option<Action>);
 const HOME: &[Entry] = &[(Icon::Home, "Home", "", None)];
 /// Everybody has their own; the lists show what one may see.
 const COMPUTE: &[Entry] = &[(Icon::Vapp, "vApps", "/vapps", None), (Icon::Vm, "VMs", "/vms", None)];
+const NETWORK: &[Entry] = &[(Icon::Network, "Networks", "/networks", Some(Action::NetworkList))];
 const LIBRARY: &[Entry] = &[(Icon::Catalog, "Catalogs", "/catalogs", Some(Action::CatalogList))];
 const ACTIVITY: &[Entry] = &[(Icon::Tasks, "Tasks", "/tasks", None), (Icon::Events, "Events", "/events", None)];
 
@@ -33,6 +34,7 @@ const PROVIDER: &[(&str, &[Entry])] = &[
         ],
     ),
     ("Compute", COMPUTE),
+    ("Network", NETWORK),
     ("Library", LIBRARY),
     (
         "Infrastructure",
@@ -45,6 +47,7 @@ const PROVIDER: &[(&str, &[Entry])] = &[
 const TENANT: &[(&str, &[Entry])] = &[
     ("", HOME),
     ("Compute", COMPUTE),
+    ("Network", NETWORK),
     ("Library", LIBRARY),
     ("Activity", ACTIVITY),
     (

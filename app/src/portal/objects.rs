@@ -29,6 +29,7 @@ pub fn object_href(visit: &Visit, kind: &str, id: Uuid) -> Option<String> {
         (Kind::User | Kind::Session, _) => ("/users", Action::UserView),
         (Kind::Role, _) => ("/roles", Action::RoleView),
         (Kind::Vdc, _) => ("/vdcs", Action::VdcView),
+        (Kind::Network, _) => ("/networks", Action::NetworkView),
         (Kind::Catalog, _) => ("/catalogs", Action::CatalogView),
         (Kind::Template, _) => ("/templates", Action::TemplateView),
         // whose it is, is not known here: one's own needs no right, and its page answers for itself

@@ -1,19 +1,20 @@
 //! vApps: made from a template or composed, powered, renamed and deleted. Nothing here calls a hub: an intent is written
 //! with its task, and workers bring hubs to it.
-use crate::{Domain, quota, vm};
+use crate::{Domain, nic, quota, vm};
 use hub::shape::cloud_init::{self, CloudInit};
 use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, TaskId, TemplateId, UserId, VappId, VdcId, VmId, can,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     name,
+    nic::NicSpec,
     quota::Amount,
     template::{Template, TemplateVm},
     vapp::{Vapp, VappSpec},
     vm::{Once, Power, Vm, VmSpec, hub_name},
 };
 use std::collections::BTreeMap;
-use store::{Authorized, NewVapp, NewVm, Record, Write};
+use store::{Authorized, Macs, NewVapp, NewVm, Record, Write};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vapp>> {
@@ -40,6 +41,8 @@ pub struct Deploy {
     /// By the machine's name in the template.
     pub sizes: BTreeMap<String, Size>,
     pub parameters: BTreeMap<String, String>,
+    /// By the machine's name in the template; without a list a machine has the template's NICs.
+    pub nics: BTreeMap<String, Vec<NicSpec>>,
     pub guest: Guest,
 }
 
@@ -183,9 +186,13 @@ async fn create_with(
     let (id, org, owner) = (new.id, vdc.org, owner_in(actor, vdc.org));
     let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
     quota::reserve(&mut tx, vdc.id, owner, &all).await?;
+    let made_by_template = new.instance_of.is_some();
     tx.vapp_insert(&NewVapp { org, owner, ..new }).await?;
+    let macs = if made_by_template { Macs::OfTemplate } else { Macs::Ours };
+    let networks = nic::hold(&mut tx, (org, vdc.id, id), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;
     for (one, (vm_id, cloud_init)) in spec.vms.iter().zip(&guests) {
         insert_vm(&mut tx, *vm_id, id, (org, vdc.id), owner, one, cloud_init.as_deref()).await?;
+        tx.nics_set(*vm_id, &one.nics, &networks, macs).await?;
     }
     let record = Record::new(action, org, id, &spec.name).of(owner).after(spec);
     let record = if spec.vms.is_empty() {
@@ -250,7 +257,7 @@ fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Pro
         instance_type: if resized { String::new() } else { t.instance_type.clone() },
         preference: t.preference.clone(),
         disks,
-        nics: t.nics.clone(),
+        nics: ask.nics.get(&t.name).filter(|_| !template.by_instance).cloned().unwrap_or_else(|| t.nic_specs()),
         os: if t.os.is_empty() { template.os.clone() } else { t.os.clone() },
         power: if ask.power_on { Power::On } else { Power::Off },
         ..VmSpec::default()
@@ -333,6 +340,9 @@ async fn delete_all(tx: &mut Write<'_>, vapp: &Authorized<Vapp>) -> Result<()> {
     for machine in tx.vms_of(vapp).await? {
         tx.vm_delete(machine.id).await?;
         tx.enqueue(Kind::Vm, machine.id, machine.org, machine.hub.as_ref()).await?;
+    }
+    for network in tx.vapp_networks_end(vapp).await? {
+        tx.enqueue(Kind::Network, network, vapp.org, None).await?;
     }
     tx.vapp_delete(vapp).await?;
     tx.enqueue(Kind::Vapp, vapp.id, vapp.org, vapp.hub.as_ref()).await

@@ -1,6 +1,6 @@
 //! VMs: added to a vApp, powered, resized, renamed and deleted.
 use crate::{
-    Domain, quota,
+    Domain, nic, quota,
     vapp::{change_power, insert_vm},
 };
 use model::{
@@ -11,7 +11,7 @@ use model::{
     quota::Amount,
     vm::{Vm, VmSpec, check_size},
 };
-use store::Record;
+use store::{Macs, Record};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vm>> {
@@ -53,7 +53,9 @@ pub async fn add(d: &Domain, actor: &Actor, vapp: VappId, spec: VmSpec) -> Resul
         let vapp = tx.vapp(action, vapp).await?;
         can::or_not_now(can::vapp(&vapp, action))?;
         quota::reserve(&mut tx, vapp.vdc, vapp.owner, &spec.amount()).await?;
+        let networks = nic::hold(&mut tx, (vapp.org, vapp.vdc, vapp.id), &spec.nics).await?;
         insert_vm(&mut tx, id, vapp.id, (vapp.org, vapp.vdc), vapp.owner, &spec, None).await?;
+        tx.nics_set(id, &spec.nics, &networks, Macs::Ours).await?;
         tx.enqueue(Kind::Vapp, vapp.id, vapp.org, vapp.hub.as_ref()).await?;
         let record = Record::new(action, vapp.org, id, &spec.name).of(vapp.owner).after(&spec).with_open_task();
         Ok((id, tx.commit(record).await?))
@@ -146,7 +148,7 @@ fn as_spec(vm: &Vm) -> VmSpec {
         memory_mb: vm.memory_mb,
         instance_type: vm.instance_type.clone(),
         disks: vm.disks.clone(),
-        nics: vm.nics.clone(),
+        nics: vm.nics.iter().map(|n| n.spec.clone()).collect(),
         os: vm.os.clone(),
         power: vm.power,
         start_order: vm.start_order,

@@ -61,6 +61,8 @@ pub const TEMPLATE_INSTANCES: Resource =
     namespaced("template.openshift.io", "v1", "templateinstances", "TemplateInstance");
 pub const USER_DEFINED_NETWORKS: Resource =
     namespaced("k8s.ovn.org", "v1", "userdefinednetworks", "UserDefinedNetwork");
+pub const CLUSTER_NETWORKS: Resource =
+    of_cluster("k8s.ovn.org", "v1", "clusteruserdefinednetworks", "ClusterUserDefinedNetwork");
 pub const NETWORK_ATTACHMENTS: Resource =
     namespaced("k8s.cni.cncf.io", "v1", "network-attachment-definitions", "NetworkAttachmentDefinition");
 

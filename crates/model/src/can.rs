@@ -3,6 +3,7 @@ use crate::{
     Action, Error, Result, UserId,
     catalog::Catalog,
     hub::{Capability, Hub},
+    network::Network,
     org::Org,
     role::Role,
     template::{ItemKind, Template},
@@ -43,9 +44,28 @@ pub fn vdc(vdc: &Vdc, action: Action) -> Result<(), WhyNot> {
         Action::VdcDelete if vdc.vapps > 0 => {
             Err(format!("It has {}. Delete them first.", count(vdc.vapps, "vApp", "vApps")))
         }
+        Action::VdcDelete if vdc.networks > 0 => {
+            Err(format!("It has {}. Delete them first.", count(vdc.networks, "network", "networks")))
+        }
         Action::VdcDelete if !vdc.used.is_zero() => Err("Disks in it are still in use. Delete them first.".into()),
         _ => Ok(()),
     }
+}
+
+pub fn network(network: &Network, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::NetworkView => Ok(()),
+        _ if network.deleted => Err("It is being deleted.".into()),
+        Action::NetworkDelete if !network.used_by.is_empty() => {
+            Err(format!("It is used by {}. Take it from them first.", users(network)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Who uses a network, by name.
+pub fn users(network: &Network) -> String {
+    network.used_by.join(", ")
 }
 
 /// `me`: the one who asks.

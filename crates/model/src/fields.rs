@@ -4,6 +4,8 @@ use crate::{
     audit::FieldChange,
     catalog::CatalogSpec,
     hub::HubSpec,
+    network::NetworkSpec,
+    nic::{Attach, NicSpec},
     org::{Leases, OrgSpec},
     quota::{Limits, Measure},
     role::RoleForm,
@@ -120,6 +122,42 @@ impl Fields for VmSpec {
             ("storage", Measure::Storage.words(self.storage_mb())),
             ("power", self.power.key().to_owned()),
         ]
+    }
+}
+
+impl Fields for NetworkSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        let joined = |all: &mut dyn Iterator<Item = String>| all.collect::<Vec<_>>().join(", ");
+        vec![
+            ("name", self.name.clone()),
+            ("description", self.description.clone()),
+            ("gateway", self.gateway.to_string()),
+            ("prefix", self.prefix.to_string()),
+            ("dns1", joined(&mut self.dns.iter().map(ToString::to_string))),
+            ("dns_suffix", self.dns_suffix.clone()),
+            ("ranges", joined(&mut self.ranges.iter().map(ToString::to_string))),
+            ("dhcp", yes(self.dhcp)),
+            ("shared", yes(self.shared)),
+        ]
+    }
+}
+
+/// A machine's NICs, one line for all.
+impl Fields for &[NicSpec] {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let words = |n: &NicSpec| {
+            let on = match n.attach {
+                Attach::Vdc => "the VDC's network".to_owned(),
+                Attach::Nothing => "no network".to_owned(),
+                Attach::Network(id) => id.to_string(),
+            };
+            let address = n.address.map(|a| format!(" {a}")).unwrap_or_default();
+            let primary = if n.primary { ", primary" } else { "" };
+            let cut = if n.connected { "" } else { ", disconnected" };
+            format!("{}: {on}, {}{address}{primary}{cut}", n.index, n.mode.label())
+        };
+        vec![("nics", self.iter().map(words).collect::<Vec<_>>().join("; "))]
     }
 }
 

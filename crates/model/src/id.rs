@@ -20,6 +20,7 @@ pub enum Kind {
     Image,
     Vapp,
     Vm,
+    Network,
     Task,
     Session,
     Token,
@@ -28,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 17] = [
+    pub const ALL: [Kind; 18] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
@@ -41,6 +42,7 @@ impl Kind {
         Kind::Image,
         Kind::Vapp,
         Kind::Vm,
+        Kind::Network,
         Kind::Task,
         Kind::Session,
         Kind::Token,
@@ -63,6 +65,7 @@ impl Kind {
             Kind::Image => "image",
             Kind::Vapp => "vapp",
             Kind::Vm => "vm",
+            Kind::Network => "network",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "token",
@@ -85,6 +88,7 @@ impl Kind {
             Kind::Hub => Some(Action::HubList),
             Kind::Catalog | Kind::Template | Kind::Upload => Some(Action::CatalogList),
             Kind::Vapp | Kind::Vm => Some(Action::VappList),
+            Kind::Network => Some(Action::NetworkList),
             Kind::Installation | Kind::Image | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => {
                 None
             }
@@ -106,6 +110,7 @@ impl Kind {
             Kind::Image => "image",
             Kind::Vapp => "vApp",
             Kind::Vm => "VM",
+            Kind::Network => "network",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "API token",
@@ -178,7 +183,7 @@ macro_rules! ids {
 }
 
 ids!(
-    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, UploadId Upload, ImageId Image, VappId Vapp, VmId Vm, TaskId Task,
+    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, UploadId Upload, ImageId Image, VappId Vapp, VmId Vm, NetworkId Network, TaskId Task,
     TokenId Token, EventId Event, AuditId Audit,
 );
 

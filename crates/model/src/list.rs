@@ -51,6 +51,7 @@ const OBJECT: FilterSpec = FilterSpec {
         ("vdc", "VDCs"),
         ("vapp", "vApps"),
         ("vm", "VMs"),
+        ("network", "Networks"),
         ("catalog", "Catalogs"),
         ("hub", "Hubs"),
         ("session", "Sign-ins"),
@@ -96,6 +97,16 @@ pub static VDCS: ListSpec = ListSpec {
                 ("ReservationPool", "Reservation pool"),
             ],
         },
+    ],
+};
+
+pub static NETWORKS: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created")],
+    descending: false,
+    filters: &[
+        ORGANIZATION,
+        VDC,
+        FilterSpec { key: "shared", label: "Reach", options: &[("true", "Shared"), ("false", "One VDC")] },
     ],
 };
 

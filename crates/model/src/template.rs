@@ -2,7 +2,8 @@
 use crate::{
     CatalogId, OrgId, TemplateId,
     hub::HubId,
-    vm::{Disk, Nic},
+    nic::{Attach, IpMode, NicSpec},
+    vm::Disk,
 };
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -17,8 +18,30 @@ pub struct TemplateVm {
     pub instance_type: String,
     pub preference: String,
     pub disks: Vec<Disk>,
-    pub nics: Vec<Nic>,
+    pub nics: Vec<TemplateNic>,
     pub os: String,
+}
+
+/// A NIC of a template's machine. What it was plugged into stays behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TemplateNic {
+    pub name: String,
+}
+
+impl TemplateVm {
+    /// The first is on the VDC's own network, and the others on none until somebody chooses one.
+    pub fn nic_specs(&self) -> Vec<NicSpec> {
+        let spec = |(i, nic): (usize, &TemplateNic)| NicSpec {
+            index: i as i16,
+            name: nic.name.clone(),
+            attach: if i == 0 { Attach::Vdc } else { Attach::Nothing },
+            mode: if i == 0 { IpMode::Dhcp } else { IpMode::None },
+            primary: i == 0,
+            ..NicSpec::default()
+        };
+        self.nics.iter().take(crate::nic::MOST_NICS).enumerate().map(spec).collect()
+    }
 }
 
 /// Something a template asks for.

@@ -69,6 +69,8 @@ pub struct Vdc {
     pub used: Amount,
     /// Living ones in it, with VMs or without.
     pub vapps: i64,
+    /// Living ones of it, without those inside vApps.
+    pub networks: i64,
     /// The hubs its machines may go to; none named: all that can run VMs.
     pub hubs: Vec<HubId>,
     pub region: String,

@@ -1,5 +1,11 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
-use crate::{OrgId, Problems, Result, UserId, VappId, VdcId, VmId, hub::HubId, name, quota::Amount};
+use crate::{
+    OrgId, Problems, Result, UserId, VappId, VdcId, VmId,
+    hub::HubId,
+    name,
+    nic::{self, Nic, NicSpec},
+    quota::Amount,
+};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -191,15 +197,6 @@ pub struct Disk {
     pub storage_class: String,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Nic {
-    pub name: String,
-    /// Empty: the VDC's own network.
-    pub network: String,
-    pub mac: String,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Vm {
     pub id: VmId,
@@ -219,6 +216,7 @@ pub struct Vm {
     pub memory_mb: i64,
     pub instance_type: String,
     pub disks: Vec<Disk>,
+    /// In the order of their indexes.
     pub nics: Vec<Nic>,
     pub os: String,
     pub power: Power,
@@ -315,7 +313,7 @@ pub struct VmSpec {
     pub instance_type: String,
     pub preference: String,
     pub disks: Vec<Disk>,
-    pub nics: Vec<Nic>,
+    pub nics: Vec<NicSpec>,
     pub os: String,
     pub power: Power,
     pub start_order: i32,
@@ -346,8 +344,9 @@ impl VmSpec {
         if !(0..=3600).contains(&self.start_delay_s) {
             problems.add("start_delay", "From 0 to 3600 seconds.");
         }
+        let nics = nic::check(self.nics, &mut problems);
         problems.done()?;
-        Ok(VmSpec { name, description, computer_name, ..self })
+        Ok(VmSpec { name, description, computer_name, nics, ..self })
     }
 
     pub fn storage_mb(&self) -> i64 {

@@ -16,12 +16,16 @@ const TAKEN: &[(&str, &str, &str)] = &[
     ("templates_source_taken", "name", "The catalog has this template already."),
     ("vapps_name_taken", "name", "Another vApp of this VDC has that name. Choose another one."),
     ("vms_name_taken", "name", "Another VM of this vApp has that name. Choose another one."),
+    ("networks_name_taken", "name", "Another network of this VDC has that name. Choose another one."),
+    ("networks_vapp_name_taken", "name", "Another network of this vApp has that name. Choose another one."),
+    ("nics_mac_taken", "nics", "Another NIC has that MAC address. Leave it empty, or choose another one."),
+    ("addresses_taken", "nics", "That address was taken a moment ago. Choose another one."),
     ("api_tokens_name_taken", "name", "Another of your tokens has that name. Choose another one."),
 ];
 
 /// Check constraints end in one of these; what stands before is the column.
 const CHECKS: [&str; 4] = ["_form", "_length", "_range", "_known"];
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "organizations_",
     "roles_",
     "users_",
@@ -32,6 +36,7 @@ const TABLES: [&str; 10] = [
     "templates_",
     "vapps_",
     "vms_",
+    "networks_",
 ];
 const FIELDS: &[&str] = &[
     "name",
@@ -55,6 +60,9 @@ const FIELDS: &[&str] = &[
     "memory",
     "start_order",
     "start_delay",
+    "gateway",
+    "prefix",
+    "dns_suffix",
 ];
 
 pub(crate) fn mapped(e: sqlx::Error) -> Error {

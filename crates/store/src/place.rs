@@ -235,8 +235,10 @@ impl Store {
     /// The namespace with that uid is proven to be gone, and nobody here asked for it: it is made anew when needed.
     pub async fn place_vanished(&self, vdc: VdcId, hub: &HubId, namespace_uid: &str) -> Result<()> {
         sqlx::query!(
-            "update places set namespace_uid = null, quota_uid = null, applied = null, ready_at = null
-             where vdc_id = $1 and hub_id = $2 and namespace_uid = $3 and gone_at is null",
+            "with lost as (update places set namespace_uid = null, quota_uid = null, applied = null, ready_at = null
+                           where vdc_id = $1 and hub_id = $2 and namespace_uid = $3 and gone_at is null returning vdc_id)
+             update network_places set ready_at = null, uid = case when form = 'cudn' then uid end
+             where vdc_id = (select vdc_id from lost) and hub_id = $2",
             vdc.0,
             hub.0,
             namespace_uid
@@ -250,8 +252,9 @@ impl Store {
     /// The namespace is proven to be gone.
     pub async fn place_gone(&self, c: &Claim, hub: &HubId) -> Result<()> {
         sqlx::query!(
-            "update places set gone_at = now() where vdc_id = $1 and hub_id = $2
-             and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $3)",
+            "with gone as (update places set gone_at = now() where vdc_id = $1 and hub_id = $2
+                           and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $3) returning vdc_id)
+             delete from network_places where vdc_id = (select vdc_id from gone) and hub_id = $2 and form <> 'cudn'",
             c.id,
             hub.0,
             c.epoch

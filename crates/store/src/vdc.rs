@@ -18,7 +18,8 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.*, o.name as org_name, (select count(*) from vapps a where a.vdc_id = t.id and a.deleted_at is null) as vapps",
+    columns: "t.*, o.name as org_name, (select count(*) from vapps a where a.vdc_id = t.id and a.deleted_at is null) as vapps, \
+              (select count(*) from networks n where n.vdc_id = t.id and n.vapp_id is null and n.gone_at is null) as networks",
     from: "vdcs t join organizations o on o.id = t.org_id",
     count_from: "vdcs t left join organizations o on o.id = t.org_id",
     living: "t.deleted_at is null",
@@ -48,6 +49,7 @@ struct Row {
     memory_used_mb: i64,
     storage_used_mb: i64,
     vapps: i64,
+    networks: i64,
     hubs: Vec<String>,
     region: String,
     zone: String,
@@ -76,6 +78,7 @@ fn read(r: Row) -> Result<Vdc> {
         },
         used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
         vapps: r.vapps,
+        networks: r.networks,
         hubs: r.hubs.into_iter().map(HubId).collect(),
         region: r.region,
         zone: r.zone,

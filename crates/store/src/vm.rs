@@ -3,25 +3,29 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    nic::{NicJson, SeenNic, nics_column},
 };
 use model::{
     Action, Actor, Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
-    vm::{Disk, Nic, Once, Power, Seen, Vm, VmSpec},
+    vm::{Disk, Once, Power, Seen, Vm, VmSpec},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 pub(crate) const SQL: ListSql = ListSql {
-    columns: "t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
+    columns: concat!(
+        "t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
-        t.disks, t.nics, t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
+        t.disks, t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
         d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
         t.obs_node, t.obs_ips, t.obs_guest_os, t.obs_progress, t.obs_restart, \
         case when h.state = 'unreachable' then greatest(h.seen_at, t.obs_at) else t.obs_at end as obs_at, t.obs_since, t.outside, t.problem, \
-        t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by",
+        t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by, t.obs_nics, ",
+        nics_column!()
+    ),
     from: "vms t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id \
            left join users u on u.id = t.owner_id left join hubs h on h.id = t.hub_id",
     count_from: "vms t left join vdcs d on d.id = t.vdc_id left join vapps a on a.id = t.vapp_id",
@@ -61,7 +65,8 @@ struct Row {
     memory_mb: i64,
     instance_type: String,
     disks: Json<Vec<Disk>>,
-    nics: Json<Vec<Nic>>,
+    nics: Json<Vec<NicJson>>,
+    obs_nics: Json<Vec<SeenNic>>,
     os: String,
     power: String,
     start_order: i32,
@@ -115,7 +120,7 @@ fn read(r: Row) -> Result<Vm> {
         memory_mb: r.memory_mb,
         instance_type: r.instance_type,
         disks: r.disks.0,
-        nics: r.nics.0,
+        nics: r.nics.0.into_iter().map(|n| n.read(&r.obs_nics)).collect(),
         os: r.os,
         start_order: r.start_order,
         start_delay_s: r.start_delay_s,
@@ -249,8 +254,8 @@ impl Write<'_> {
         let s = v.spec;
         sqlx::query!(
             "insert into vms (id, org_id, vdc_id, vapp_id, owner_id, name, description, computer_name, cpus, memory_mb, instance_type,
-                              preference, disks, nics, os, cloud_init, power, start_order, start_delay_s, storage_mb, hub_id, hub_name, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+                              preference, disks, os, cloud_init, power, start_order, start_delay_s, storage_mb, hub_id, hub_name, updated_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
             v.id.0,
             v.org.0,
             v.vdc.0,
@@ -264,7 +269,6 @@ impl Write<'_> {
             s.instance_type,
             s.preference,
             Json(&s.disks) as _,
-            Json(&s.nics) as _,
             s.os,
             v.cloud_init,
             s.power.key(),

@@ -1,9 +1,10 @@
 //! What hubs report of VMs, and what happens there that nobody here asked for.
-use crate::{Store, constraint::mapped};
+use crate::{Store, constraint::mapped, nic::SeenNic};
 use model::{
     HubId, OrgId, Result, UserId, VappId, VmId,
     vm::{Power, Seen},
 };
+use sqlx::types::Json;
 use uuid::Uuid;
 
 /// What a hub says of one of our VMs.
@@ -19,6 +20,7 @@ pub struct Report {
     pub memory_mb: Option<i64>,
     pub node: String,
     pub ips: Vec<String>,
+    pub nics: Vec<SeenNic>,
     pub guest_os: String,
     pub progress: Option<i16>,
     pub restart_needed: bool,
@@ -34,15 +36,18 @@ impl Store {
     pub async fn observe(&self, hub: &HubId, epoch: Option<i64>, r: &Report) -> Result<Option<Observed>> {
         let row = sqlx::query!(
             r#"update vms v set obs_state = $3, obs_reason = $4, obs_cpus = $5, obs_memory_mb = $6, obs_node = $7, obs_ips = $8,
-                      obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(),
+                      obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(), obs_nics = $15,
                       obs_since = case when v.obs_state = $3 then v.obs_since else now() end
-               from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, outside from vms where id = $1 for update) b
+               from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, obs_nics, outside from vms where id = $1 for update) b
                where v.id = b.id and v.gone_at is null and v.hub_id = $13 and (v.uid is null or v.uid = $2)
                  and ($14::bigint is null or exists (select from hubs where id = $13 and lease_epoch = $14))
                returning v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.instance_type, v.deleted_at is not null as "deleted!",
                          b.obs_state as before, b.outside as "was_outside!",
-                         (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart)
-                           is distinct from ($3, $4, $8, $10, $5, $6, $11) as "changed!""#,
+                         exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
+                                 and (n.removed_at is not null or (x.nic_id is not null
+                                      and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
+                         (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart, b.obs_nics)
+                           is distinct from ($3, $4, $8, $10, $5, $6, $11, $15) as "changed!""#,
             r.vm,
             r.uid,
             r.seen.key(),
@@ -56,7 +61,8 @@ impl Store {
             r.restart_needed,
             r.resource_version,
             hub.0,
-            epoch
+            epoch,
+            Json(&r.nics) as _
         )
         .fetch_optional(&self.pool)
         .await
@@ -77,6 +83,7 @@ impl Store {
             hub_generation: o.hub_generation,
             outside: o.was_outside,
             changed: o.changed,
+            nics_leaving: o.nics_leaving,
         }))
     }
 
@@ -190,4 +197,6 @@ pub struct Observed {
     pub hub_generation: Option<i64>,
     pub outside: String,
     pub changed: bool,
+    /// NICs or addresses that it still has, and that are not wanted any more.
+    pub nics_leaving: bool,
 }

@@ -1,9 +1,9 @@
 //! What workers read and write of VMs. Every write carries the epoch of the claim it was made under.
-use crate::{Store, constraint::mapped, quota, work::Claim};
+use crate::{Store, constraint::mapped, nic, quota, work::Claim};
 use model::{
     Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
     quota::Amount,
-    vm::{Disk, Nic, Once, Power, Seen},
+    vm::{Disk, Once, Power, Seen},
 };
 use uuid::Uuid;
 
@@ -31,7 +31,11 @@ pub struct VmWork {
     pub instance_type: String,
     pub preference: String,
     pub disks: Vec<Disk>,
-    pub nics: Vec<Nic>,
+    pub nics: Vec<nic::NicWork>,
+    /// Its NICs were chosen here: the hub is brought to them.
+    pub nics_set: bool,
+    /// NICs or addresses that it still has, and that are not wanted any more.
+    pub nics_leaving: bool,
     pub cloud_init: Option<Vec<u8>>,
     pub power: Power,
     pub start_order: i32,
@@ -55,10 +59,13 @@ impl Store {
     pub async fn vm_work(&self, id: Uuid) -> Result<Option<VmWork>> {
         let r = sqlx::query!(
             r#"select v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type,
-                      v.preference, v.disks, v.nics, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
+                      v.preference, v.disks, v.nics_set, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
+                      exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
+                              and (n.removed_at is not null or (x.nic_id is not null
+                                   and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
                       a.instance_of as "instance_of?", coalesce(u.name, '') as "owner_name!"
                from vms v join organizations o on o.id = v.org_id join vdcs d on d.id = v.vdc_id join vapps a on a.id = v.vapp_id
                left join users u on u.id = v.owner_id where v.id = $1"#,
@@ -90,7 +97,9 @@ impl Store {
             instance_type: r.instance_type,
             preference: r.preference,
             disks: serde_json::from_value(r.disks).map_err(|_| odd("disks"))?,
-            nics: serde_json::from_value(r.nics).map_err(|_| odd("nics"))?,
+            nics: self.nics_work(VmId(id)).await?,
+            nics_set: r.nics_set,
+            nics_leaving: r.nics_leaving,
             cloud_init: r.cloud_init,
             power: Power::parse(&r.power).ok_or_else(|| odd("power"))?,
             start_order: r.start_order,
@@ -212,6 +221,7 @@ impl Store {
         let Some(gone) = gone else { return Ok(false) };
         let freed =
             Amount { vms: -1, cpus: -i64::from(gone.cpus), memory_mb: -gone.memory_mb, storage_mb: -gone.storage_mb };
+        nic::end(&mut tx, c.id).await?;
         quota::count(&mut tx, OrgId(r.org_id), VdcId(r.vdc_id), r.owner_id.map(UserId), &freed).await?;
         // its vApp may have waited for this
         sqlx::query!(

@@ -10,7 +10,7 @@ use crate::{
 use futures::{StreamExt, stream};
 use hub::{
     Client, Key,
-    read::{self, AskedDisk, InstancePart, VmPart, VmState, VolumePart},
+    read::{self, AskedDisk, InstancePart, ObservedVm, VmPart, VmState, VolumePart},
     resource::{DATA_VOLUMES, VIRTUAL_MACHINES, VM_INSTANCES},
     shape::names::ours,
     watch::{Event, Follow},
@@ -21,7 +21,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use store::{Happened, Report, Trouble};
+use store::{Happened, Observed, Report, SeenNic, Trouble};
 use tokio::sync::watch;
 
 /// What could not be written, because the database was away: it is tried again soon, since no hub says it twice.
@@ -354,6 +354,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         memory_mb: seen.memory_mb(),
         node: instance.and_then(|i| i.node.clone()).unwrap_or_default(),
         ips: seen.ips().map(str::to_owned).collect(),
+        nics: instance.map(|i| i.nics.iter().map(seen_nic).collect()).unwrap_or_default(),
         guest_os: instance.and_then(|i| i.guest_os.clone()).unwrap_or_default(),
         progress: seen.progress.map(i16::from).filter(|_| seen.state == VmState::Provisioning),
         restart_needed: vm.restart_required.is_some(),
@@ -375,6 +376,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         }
         return Ok(true);
     };
+    left_behind(shared, vm, &seen, &met).await?;
     let outside = by_hand(&report, &met);
     if outside != met.outside {
         at(Step::Outside, shared.store.vm_outside(VmId(id), &outside)).await?;
@@ -403,6 +405,24 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         }
     }
     Ok(true)
+}
+
+fn seen_nic(nic: &read::SeenNic) -> SeenNic {
+    SeenNic { name: nic.name.clone(), mac: nic.mac.clone().unwrap_or_default(), ips: nic.ips.clone() }
+}
+
+/// Gives back what the machine is seen to have left, if the object is as it was asked for.
+async fn left_behind(shared: &Shared, vm: &VmPart, seen: &ObservedVm, met: &Observed) -> Result<()> {
+    if !met.nics_leaving || !met.settled || met.hub_generation.is_none_or(|ours| vm.meta.generation < ours) {
+        return Ok(());
+    }
+    let there = match &seen.instance {
+        Some(instance) => instance.attached.clone(),
+        None if seen.state == VmState::Stopped => Vec::new(),
+        None => return Ok(()),
+    };
+    let Some(id) = vm.meta.ids.vm else { return Ok(()) };
+    at(Step::NicsRelease, shared.store.nics_release(VmId(id), &there)).await
 }
 
 fn word(state: VmState) -> Seen {

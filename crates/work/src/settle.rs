@@ -5,7 +5,7 @@ use crate::{
     queue::Outcome,
 };
 use model::{
-    Action, Kind, Result, VappId, VdcId, VmId,
+    Action, Kind, NetworkId, Result, VappId, VdcId, VmId,
     task::{Verdict, together, verdict},
     vm::Vm,
 };
@@ -62,6 +62,23 @@ pub(crate) async fn vdc(shared: &Shared, id: VdcId, version: i64, outcome: &Outc
     let stands = match outcome {
         Outcome::Done => Verdict::Done,
         other => with_outcome(Verdict::Open { progress: None, message: String::new() }, other),
+    };
+    for task in &open {
+        at(Step::TaskStands, shared.store.task_stands(task, &stands)).await?;
+    }
+    Ok(())
+}
+
+/// After work on a network: only its end is waited for.
+pub(crate) async fn network(shared: &Shared, id: NetworkId, outcome: &Outcome) -> Result<()> {
+    let open = shared.store.open_tasks(&[id.0]).await?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    let gone = shared.store.network_work(id.0).await?.is_none_or(|n| n.gone);
+    let stands = match gone {
+        true => Verdict::Done,
+        false => with_outcome(Verdict::Open { progress: None, message: String::new() }, outcome),
     };
     for task in &open {
         at(Step::TaskStands, shared.store.task_stands(task, &stands)).await?;

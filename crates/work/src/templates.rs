@@ -13,8 +13,8 @@ use hub::{
 use model::{
     HubId,
     event::Change,
-    template::{Parameter, TemplateSpec, TemplateVm},
-    vm::{Disk, Nic},
+    template::{Parameter, TemplateNic, TemplateSpec, TemplateVm},
+    vm::Disk,
 };
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -184,7 +184,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
             image: images.get(&d.volume).cloned().unwrap_or_default(),
             storage_class: d.storage_class.clone().unwrap_or_default(),
         });
-        let nics = vm.nics.iter().map(|n| Nic { name: n.name.clone(), ..Nic::default() });
+        let nics = vm.nics.iter().map(|n| TemplateNic { name: n.name.clone() });
         TemplateVm {
             name: plain(&vm.name, &t.meta.key.name),
             cpus: i32::try_from(cpus).unwrap_or(1),
@@ -226,7 +226,7 @@ fn of_image(name: &str, source: &str, image: &ObservedImage, size: &InstanceType
         instance_type: size.meta.key.name.clone(),
         preference: image.default_preference.clone().unwrap_or_default(),
         disks: vec![root],
-        nics: vec![Nic { name: "nic-0".into(), ..Nic::default() }],
+        nics: vec![TemplateNic { name: "nic-0".into() }],
         os: image.default_preference.clone().unwrap_or_default(),
     };
     TemplateSpec {

@@ -11,7 +11,7 @@ const ROWS: i64 = 20_000;
 
 /// As many columns, from as many tables, in the same order.
 const BARE: &str = "select t.id::text, o.name as org, d.name as vdc, a.name as vapp, u.name as owner, t.name, t.description, t.computer_name,
-    t.cpus::text, t.memory_mb::text, t.instance_type, t.disks::text, t.nics::text, t.os, t.power, t.start_order::text,
+    t.cpus::text, t.memory_mb::text, t.instance_type, t.disks::text, t.obs_nics::text, t.os, t.power, t.start_order::text,
     t.start_delay_s::text, t.generation::text, t.hub_id, h.state, d.namespace_name, t.hub_name, t.uid, t.applied::text, t.obs_state,
     t.obs_reason, t.obs_cpus::text, t.obs_memory_mb::text, t.obs_node, t.obs_ips::text, t.obs_guest_os, t.obs_progress::text,
     t.obs_restart::text, t.obs_at::text, t.obs_since::text, t.outside, t.problem, t.version::text, t.created_at::text,

@@ -27,6 +27,7 @@ mod machines;
 mod machines_pages;
 mod matrix;
 mod metrics;
+mod networks;
 mod oidc;
 mod organizations;
 mod outage;

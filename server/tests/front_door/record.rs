@@ -107,6 +107,15 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
     r.done(&admin, &format!("{vdc}/edit"), &edit, &[Action::VdcEdit]).await;
     r.done(&admin, &format!("{vdc}/disable"), &[], &[Action::VdcDisable]).await;
     r.done(&admin, &format!("{vdc}/enable"), &[], &[Action::VdcEnable]).await;
+    let id = vdc.rsplit('/').next().unwrap();
+    let form = [("vdc", id), ("name", "back"), ("gateway", "10.1.0.1"), ("prefix", "24")];
+    let made = r.done(&admin, "/tenant/acme/networks/new", &form, &[Action::NetworkCreate]).await;
+    let network = format!("/tenant/acme/networks/{}", id_of(&made));
+    let edit = [("version", "1"), ("name", "side"), ("gateway", "10.1.0.1"), ("prefix", "24")];
+    r.done(&admin, &format!("{network}/edit"), &edit, &[Action::NetworkEdit]).await;
+    r.done(&admin, &format!("{network}/delete"), &[("name", "side")], &[Action::NetworkDelete]).await;
+    // nobody works on the queue here
+    app.db.execute("update networks set gone_at = now()").await;
     r.done(&admin, &format!("{vdc}/delete"), &[("name", "production")], &[Action::VdcDelete]).await;
 
     // what is done at the command line is tried there; limits and hubs are part of an edit

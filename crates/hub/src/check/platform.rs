@@ -82,9 +82,16 @@ pub(super) async fn check(client: &Client, groups: &Groups, report: &mut Report)
     } else {
         Check::skipped("templates", "The hub is no OpenShift: catalogs are filled from its images.")
     });
+    if groups.serve("k8s.cni.cncf.io", "v1") {
+        report.features.insert("attachments".into());
+    }
     report.checks.push(if groups.serve("k8s.ovn.org", "v1") {
         report.features.insert("networks".into());
         Check::ok("networks", "The hub makes isolated networks (k8s.ovn.org).")
+    } else if report.features.contains("attachments") {
+        let why =
+            "The hub has no user-defined networks. Networks are bridges there: VMs on different nodes don't meet.";
+        Check::skipped("networks", why)
     } else {
         Check::skipped("networks", "The hub has no user-defined networks: VMs use the pod network.")
     });

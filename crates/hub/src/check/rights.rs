@@ -33,7 +33,7 @@ const LIFE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; the hub-side role is made from this.
-pub const NEEDED: [Right; 28] = [
+pub const NEEDED: [Right; 31] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
@@ -60,6 +60,9 @@ pub const NEEDED: [Right; 28] = [
     needed("cdi.kubevirt.io", "datasources", LOOK),
     extra("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes", &["list"], "instance types"),
     extra("snapshot.kubevirt.io", "virtualmachinesnapshots", LIFE, "snapshots"),
+    extra("k8s.ovn.org", "userdefinednetworks", LIFE, "networks"),
+    extra("k8s.ovn.org", "clusteruserdefinednetworks", LIFE, "shared networks"),
+    extra("k8s.cni.cncf.io", "network-attachment-definitions", LIFE, "networks without OVN"),
     extra("template.openshift.io", "templates", LOOK, "templates"),
     extra("template.openshift.io", "templateinstances", LIFE, "templates"),
 ];

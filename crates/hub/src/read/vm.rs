@@ -71,6 +71,8 @@ pub struct AskedNic {
     pub mac: Option<String>,
     pub model: Option<String>,
     pub connected: bool,
+    /// It is being unplugged.
+    pub absent: bool,
 }
 
 /// A VirtualMachineInstance: there while a VM runs.
@@ -80,6 +82,8 @@ pub struct InstancePart {
     pub phase: String,
     pub node: Option<String>,
     pub nics: Vec<SeenNic>,
+    /// What it is attached to, as `interface=network`.
+    pub attached: Vec<String>,
     pub guest_os: Option<String>,
     pub cpus: Option<i64>,
     pub memory_mb: Option<i64>,
@@ -232,6 +236,7 @@ fn asked_nic(vm: &Value, network: &Value) -> AskedNic {
         mac: interface.and_then(|i| some(i, "/macAddress")),
         model: interface.and_then(|i| some(i, "/model")),
         connected: interface.is_none_or(|i| !matches!(text(i, "/state"), "down" | "absent")),
+        absent: interface.is_some_and(|i| text(i, "/state") == "absent"),
         name,
     }
 }
@@ -249,6 +254,7 @@ pub fn instance(object: &Value) -> Option<InstancePart> {
         phase: owned(object, "/status/phase"),
         node: some(object, "/status/nodeName"),
         nics: list(object, "/status/interfaces").map(seen_nic).collect(),
+        attached: list(object, "/spec/networks").map(attached).collect(),
         guest_os: ["/status/guestOSInfo/prettyName", "/status/guestOSInfo/name"].iter().find_map(|p| some(object, p)),
         cpus: cpu("sockets")
             .map(|s| s.saturating_mul(cpu("cores").unwrap_or(1)).saturating_mul(cpu("threads").unwrap_or(1))),
@@ -258,6 +264,12 @@ pub fn instance(object: &Value) -> Option<InstancePart> {
         problem: unscheduled.or(unsynced).map(because).filter(|p| !p.is_empty()),
         meta,
     })
+}
+
+fn attached(network: &Value) -> String {
+    let multus = text(network, "/multus/networkName");
+    let name = multus.rsplit('/').next().filter(|n| !n.is_empty()).unwrap_or("pod");
+    format!("{}={name}", text(network, "/name"))
 }
 
 fn seen_nic(nic: &Value) -> SeenNic {

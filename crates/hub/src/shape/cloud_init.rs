@@ -39,12 +39,16 @@ impl std::fmt::Display for BadCloudInit {
 
 impl std::error::Error for BadCloudInit {}
 
+/// As texts stand in a Secret.
+pub fn encoded(text: &str) -> String {
+    BASE64_STANDARD.encode(text)
+}
+
 /// In base64 `data`, not `stringData`: a key left out later would stay for good.
 pub fn secret(id: &Identity, init: &CloudInit) -> Result<Value, BadCloudInit> {
-    let encode = |text: &str| BASE64_STANDARD.encode(text);
-    let mut data = json!({"userdata": encode(&user_data(init)?)});
+    let mut data = json!({"userdata": encoded(&user_data(init)?)});
     if !init.network_data.trim().is_empty() {
-        data["networkdata"] = json!(encode(&network_data(&init.network_data)?));
+        data["networkdata"] = json!(encoded(&network_data(&init.network_data)?));
     }
     Ok(json!({
         "apiVersion": "v1", "kind": "Secret", "type": "Opaque",

@@ -3,6 +3,8 @@ pub mod cloud_init;
 pub mod image;
 pub mod names;
 pub mod namespace;
+pub mod network;
+pub mod network_data;
 pub mod patch;
 pub mod template;
 #[cfg(test)]

@@ -20,6 +20,9 @@ pub const VM_ID: &str = "ssvirt.io/vm-id";
 pub const IMAGE_ID: &str = "ssvirt.io/image-id";
 /// On disks: which of the VM's disks it is.
 pub const DISK: &str = "ssvirt.io/disk";
+/// On networks: which it is here.
+pub const NETWORK: &str = "ssvirt.io/network";
+pub const NETWORK_ID: &str = "ssvirt.io/network-id";
 pub const OWNER: &str = "ssvirt.io/owner";
 pub const CREATED_FROM: &str = "ssvirt.io/created-from";
 pub const DESCRIPTION: &str = "ssvirt.io/description";

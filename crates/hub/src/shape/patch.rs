@@ -2,7 +2,7 @@
 use crate::Resource;
 use crate::shape::{
     names::{COMPUTER_NAME, GENERATION},
-    vm::{Identity, Size, cpu},
+    vm::{Identity, Nic, Size, cpu, interfaces, networks},
 };
 use serde_json::{Map, Value, json};
 
@@ -78,6 +78,33 @@ pub fn resize(uid: &str, size: &Size) -> Value {
         }),
     };
     fenced(json!({"spec": spec}), uid)
+}
+
+/// The NICs that a VM has instead of those it had. `seen` is the VM as it was read. Bridged ones that go while it runs are
+/// marked as absent, so that they are unplugged from the guest; KubeVirt takes them from the VM afterwards.
+pub fn nics(uid: &str, nics: &[Nic], seen: &Value, runs: bool) -> Value {
+    let (mut cards, mut nets) = (interfaces(nics), networks(nics));
+    let spec = &seen["spec"]["template"]["spec"];
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    if runs {
+        for mut card in list(&spec["domain"]["devices"]["interfaces"]) {
+            let gone = !nics.iter().any(|n| card["name"] == n.name.as_str());
+            let net = list(&spec["networks"]).into_iter().find(|n| n["name"] == card["name"]);
+            if let Some(net) = net.filter(|n| gone && card.get("bridge").is_some() && n.get("multus").is_some()) {
+                card["state"] = json!("absent");
+                cards.push(card);
+                nets.push(net);
+            }
+        }
+    }
+    let auto = if cards.is_empty() { json!(false) } else { Value::Null };
+    let devices = json!({"interfaces": cards, "autoattachPodInterface": auto});
+    fenced(json!({"spec": {"template": {"spec": {"networks": nets, "domain": {"devices": devices}}}}}), uid)
+}
+
+/// What a guest is told of its network from its next start on.
+pub fn network_data(uid: &str, encoded: &str) -> Value {
+    fenced(json!({"data": {"networkdata": encoded}}), uid)
 }
 
 /// After a VM was renamed, described or given to somebody else.

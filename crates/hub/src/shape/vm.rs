@@ -212,8 +212,7 @@ fn instance(vm: &Vm) -> Value {
         }
         volumes.push(json!({"name": "cloudinit", "cloudInitNoCloud": source}));
     }
-    let mut devices =
-        json!({"disks": disks, "interfaces": vm.nics.iter().map(interface).collect::<Vec<_>>(), "rng": {}});
+    let mut devices = json!({"disks": disks, "interfaces": interfaces(&vm.nics), "rng": {}});
     if vm.nics.is_empty() {
         devices["autoattachPodInterface"] = json!(false);
     }
@@ -231,18 +230,10 @@ fn instance(vm: &Vm) -> Value {
             domain["features"] = json!({"acpi": {}, "smm": {"enabled": true}});
         }
     }
-    let networks: Vec<Value> = vm
-        .nics
-        .iter()
-        .map(|n| match &n.network {
-            Attachment::Pod | Attachment::Primary => json!({"name": n.name, "pod": {}}),
-            Attachment::Network(nad) => json!({"name": n.name, "multus": {"networkName": nad}}),
-        })
-        .collect();
     let mut spec = json!({
         "terminationGracePeriodSeconds": 180,
         "domain": domain,
-        "networks": networks,
+        "networks": networks(&vm.nics),
         "volumes": volumes,
     });
     let hostname = names::slug(&vm.computer_name, 63);
@@ -303,6 +294,18 @@ fn disk_template(id: &Identity, d: &Disk) -> Option<Value> {
         },
         "spec": spec,
     }))
+}
+
+pub(super) fn networks(nics: &[Nic]) -> Vec<Value> {
+    let network = |n: &Nic| match &n.network {
+        Attachment::Pod | Attachment::Primary => json!({"name": n.name, "pod": {}}),
+        Attachment::Network(nad) => json!({"name": n.name, "multus": {"networkName": nad}}),
+    };
+    nics.iter().map(network).collect()
+}
+
+pub(super) fn interfaces(nics: &[Nic]) -> Vec<Value> {
+    nics.iter().map(interface).collect()
 }
 
 fn interface(n: &Nic) -> Value {

@@ -1,6 +1,7 @@
 //! Reconcilers, one a kind: read the intent, look, do the next thing, say what became of it.
 mod image;
 pub(crate) mod instance;
+mod network;
 mod secret;
 mod upload;
 mod vapp;
@@ -22,6 +23,7 @@ pub(crate) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
         Kind::Vm => vm::reconcile(shared, claim).await,
         Kind::Upload => upload::reconcile(shared, claim).await,
         Kind::Image => image::reconcile(shared, claim).await,
+        Kind::Network => network::reconcile(shared, claim).await,
         other => Ok(Outcome::Failed(format!("nothing is known about work on a {}", other.word()).into())),
     }
 }

@@ -1,6 +1,7 @@
 //! A VM on its hub. Made halted, its uid recorded, and only then changed or powered; every call after the first carries
 //! the uid, so that nothing is ever done to another object of the same name.
 mod apply;
+mod nics;
 mod remove;
 mod wanted;
 
@@ -55,6 +56,9 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
         vdc::want(shared, vm.vdc, vm.org, hub).await?;
         return Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made.".into()));
     };
+    if let Some(first) = nics::networks(shared, vm, hub).await? {
+        return Ok(first);
+    }
     let client = shared.hubs.client(hub).await?;
     let key = Key::new(&there.namespace, &vm.hub_name);
     let uid = match &vm.uid {
@@ -122,7 +126,7 @@ fn failed(what: &str, vm: &VmWork, e: &hub::Error) {
 /// The cloud-init and the machine, halted.
 async fn make(shared: &Shared, client: &Client, vm: &VmWork, there: &Place) -> Result<hub::Result<String>> {
     let init = guest(shared, vm).await?;
-    let wanted = shaped(vm, there, init.is_some());
+    let wanted = shaped(vm, there, init.as_ref());
     let owner = Owner::new(VM_ID, vm.id);
     let home = Home {
         namespace: there.namespace.clone(),

@@ -1,9 +1,10 @@
 //! Two organizations, the visitors, and forms that would be accepted.
 use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg, kubeconfig};
-use domain::{catalog, hub, org, upload, user, vapp, vdc};
+use domain::{catalog, hub, network, org, upload, user, vapp, vapp_network, vdc};
 use model::{
-    Actor, CatalogId, Kind, Right, RoleId, VappId,
+    Actor, CatalogId, Kind, NetworkId, Right, RoleId, VappId,
     catalog::CatalogSpec,
+    network::NetworkForm,
     role::Predefined::{self, *},
     upload::UploadSpec,
     vapp::VappSpec,
@@ -57,6 +58,7 @@ impl World {
         let catalog = world.catalog(&world.zebra, "zebra-catalog").await;
         world.template(catalog, "zebra-template").await;
         world.upload(catalog, "zebra-upload").await;
+        world.network(&world.zebra, "zebra-vdc", "zebra-network").await;
         world
     }
 
@@ -130,6 +132,7 @@ impl World {
                 let vapp = self.vapp(&self.acme, "prod", &format!("vapp-{n}"), path).await;
                 self.vm_of(vapp).await
             }
+            Kind::Network => self.network(&self.acme, "prod", &format!("network-{n}")).await.to_string(),
             Kind::Catalog => self.catalog(&self.acme, &format!("catalog-{n}")).await.to_string(),
             Kind::Template => {
                 let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
@@ -164,7 +167,26 @@ impl World {
         };
         let sql = format!("update vms set power = '{power}', obs_state = '{seen}' where vapp_id = '{made}'");
         app.db.execute(&sql).await;
+        if path.ends_with("/networks/remove") {
+            let form = NetworkForm {
+                name: "inner".into(),
+                gateway: "10.1.0.1".into(),
+                prefix: "24".into(),
+                ..NetworkForm::default()
+            };
+            vapp_network::create(&app.domain, &operator, made, form).await.unwrap();
+        }
         made
+    }
+
+    async fn network(&self, org: &TestOrg, vdc: &str, name: &str) -> NetworkId {
+        let form = NetworkForm {
+            name: name.into(),
+            gateway: "10.1.0.1".into(),
+            prefix: "24".into(),
+            ..NetworkForm::default()
+        };
+        network::create(&self.app.domain, &self.app.operator().await, org.vdc(vdc), form).await.unwrap().id
     }
 
     async fn vm_of(&self, vapp: VappId) -> String {
@@ -200,6 +222,7 @@ impl World {
             Kind::Task => self.task_of(&self.zebra).await,
             Kind::Vapp => self.zebra_id("vapps").await,
             Kind::Vm => self.zebra_id("vms").await,
+            Kind::Network => self.zebra_id("networks").await,
             Kind::Catalog => self.zebra_id("catalogs").await,
             Kind::Template => self.zebra_id("templates").await,
             Kind::Upload => self.zebra_id("uploads").await,
@@ -264,6 +287,28 @@ impl World {
             Some("new") if path.contains("/catalogs/") => {
                 vec![("org", self.acme.id.to_string()), ("name", format!("new-{n}"))]
             }
+            Some("new") if path.contains("/networks/") => vec![
+                ("vdc", self.acme.vdc("prod").to_string()),
+                ("name", format!("new-{n}")),
+                ("gateway", "10.1.0.1".into()),
+                ("prefix", "24".into()),
+            ],
+            Some("edit") if path.contains("/networks/") => vec![
+                version("networks").await,
+                ("name", format!("network-{n}")),
+                ("gateway", "10.1.0.1".into()),
+                ("prefix", "24".into()),
+            ],
+            Some("delete") if path.contains("/networks/") => vec![name("networks").await],
+            Some("add") if path.contains("/networks/") => {
+                vec![("name", format!("new-{n}")), ("gateway", "10.1.0.1".into()), ("prefix", "24".into())]
+            }
+            Some("remove") if path.contains("/networks/") => {
+                let sql =
+                    format!("select id::text from networks where vapp_id::text = '{id}' union all select '' limit 1");
+                vec![("network", self.app.db.text(&sql).await)]
+            }
+            Some("nics") => vec![version("vms").await, ("nic0-network", "vdc".into())],
             Some("new" | "deploy") if path.contains("/vapps/") || path.contains("/templates/") => {
                 vec![("name", format!("new-{n}")), ("vdc", self.acme.vdc("prod").to_string())]
             }
@@ -357,7 +402,7 @@ impl World {
              union all select u::text from users u where org_id = '{id}' union all select v::text from vdcs v where org_id = '{id}'
              union all select r::text from roles r where org_id = '{id}' union all select a::text from vapps a where org_id = '{id}'
              union all select m::text from vms m where org_id = '{id}' union all select c::text from catalogs c where org_id = '{id}'
-             union all select t::text from templates t where org_id = '{id}') rows"
+             union all select n::text from networks n where org_id = '{id}' union all select t::text from templates t where org_id = '{id}') rows"
         );
         self.app.db.text(&sql).await
     }

@@ -7,10 +7,11 @@ use crate::actors::{
     condition::{self, Say},
     failure::Failure,
     json::{Look, put},
-    kind::{DATA_VOLUME, INSTANCE},
+    kind::{DATA_VOLUME, INSTANCE, SECRET},
     mirror::Key,
     network, quantity,
 };
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -102,6 +103,7 @@ impl Visit<'_> {
                 None => self.plugged(&mut status),
             }
         }
+        self.attach_interfaces(&mut status).await?;
         if let Some(again) = self.attach_volumes(&mut status).await? {
             return Ok(again);
         }
@@ -114,6 +116,7 @@ impl Visit<'_> {
                     condition::set(&mut status, condition::yes("AgentConnected"), self.world.now());
                     status["guestOSInfo"] = guest::os_info(self.vmi, self.vm);
                     status["interfaces"] = self.interfaces(true);
+                    self.take_told_addresses(&mut status).await?;
                 }
             }
         } else if condition::is(self.vmi, "AgentConnected", "True") && !without {
@@ -124,6 +127,36 @@ impl Visit<'_> {
         }
         self.world.write_status(INSTANCE, self.vmi, status).await?;
         Ok(again)
+    }
+
+    /// Interfaces that were plugged in or taken out show so.
+    async fn attach_interfaces(&self, status: &mut Value) -> Result<()> {
+        let names = |list: &[Value]| list.iter().map(|i| i["name"].clone()).collect::<Vec<_>>();
+        let wanted = names(self.vmi.list("/spec/domain/devices/interfaces"));
+        if names(status.list("/interfaces")) != wanted {
+            status["interfaces"] = self.interfaces(condition::is(self.vmi, "AgentConnected", "True"));
+            self.take_told_addresses(status).await?;
+        }
+        Ok(())
+    }
+
+    /// A guest with an agent has the addresses that cloud-init's network data gives to its cards, and says so.
+    async fn take_told_addresses(&self, status: &mut Value) -> Result<()> {
+        let named = |v: &Value| v.text("/cloudInitNoCloud/networkDataSecretRef/name").map(str::to_owned);
+        let Some(name) = self.vmi.list("/spec/volumes").iter().find_map(named) else { return Ok(()) };
+        let Some(secret) = self.world.api.get(SECRET, self.vmi.namespace(), &name).await? else { return Ok(()) };
+        let data = secret.text("/data/networkdata").and_then(|d| BASE64_STANDARD.decode(d).ok()).unwrap_or_default();
+        let told: Value = serde_json::from_slice(&data).unwrap_or_default();
+        let cards = told.pointer("/ethernets").and_then(Value::as_object).cloned().unwrap_or_default();
+        for interface in status["interfaces"].as_array_mut().into_iter().flatten() {
+            let card = cards.values().find(|c| c.text("/match/macaddress") == interface.text("/mac"));
+            let own = card.and_then(|c| c.text("/addresses/0")).and_then(|a| a.split('/').next()).map(str::to_owned);
+            if let Some(own) = own {
+                interface["ipAddress"] = json!(own);
+                interface["ipAddresses"] = json!([own]);
+            }
+        }
+        Ok(())
     }
 
     fn plugged(&self, status: &mut Value) {

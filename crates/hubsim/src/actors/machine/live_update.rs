@@ -94,6 +94,9 @@ pub(crate) fn compare(vm: &Value, wanted: &Value, vmi: &Value, config: &Value) -
         }
     }
     volumes(wanted, &mut spec);
+    if !nics(wanted, &mut spec) {
+        return Update::RestartRequired(OTHER);
+    }
     if spec == vmi["spec"] { Update::Nothing } else { Update::Hotplug { spec, announce } }
 }
 
@@ -127,6 +130,71 @@ fn volumes(wanted: &Value, spec: &mut Value) {
         list.retain(|item| !gone.contains(&item["name"]));
         list.extend(more);
     }
+}
+
+/// Bridged interfaces come while the guest runs, and go when they are marked as absent; links go up and down. False: any
+/// other change waits for a restart.
+fn nics(wanted: &Value, spec: &mut Value) -> bool {
+    const CARDS: &str = "/domain/devices/interfaces";
+    let (new, old) = (wanted.list(CARDS).to_vec(), spec.list(CARDS).to_vec());
+    // one that the machine did not name was attached by itself
+    if new.is_empty()
+        && wanted.list("/networks").is_empty()
+        && old.len() <= 1
+        && !wanted.has("/domain/devices/autoattachPodInterface")
+    {
+        return true;
+    }
+    let net = |of: &Value, card: &Value| named(of.list("/networks"), card).cloned().unwrap_or_default();
+    let steady = |card: &Value| {
+        let mut card = card.clone();
+        remove(&mut card, "/state");
+        card
+    };
+    for card in &old {
+        let Some(wish) = named(&new, card) else { return false };
+        if steady(wish) != steady(card) || net(wanted, card) != net(spec, card) {
+            return false;
+        }
+        if wish.text("/state") == Some("absent") {
+            for pointer in [CARDS, "/networks"] {
+                list_mut(spec, pointer).retain(|item| item["name"] != card["name"]);
+            }
+        } else if let Some(now) = list_mut(spec, CARDS).iter_mut().find(|c| c["name"] == card["name"]) {
+            *now = wish.clone();
+        }
+    }
+    for wish in new.iter().filter(|w| named(&old, w).is_none() && w.text("/state") != Some("absent")) {
+        let network = net(wanted, wish);
+        if !wish.has("/bridge") || !network.has("/multus") {
+            return false;
+        }
+        list_mut(spec, CARDS).push(wish.clone());
+        list_mut(spec, "/networks").push(network);
+    }
+    true
+}
+
+/// The machine without the interfaces that were to be unplugged and are; none if there is nothing to take away.
+pub(crate) fn without_absent(vm: &Value, vmi: Option<&Value>) -> Option<Value> {
+    const CARDS: &str = "/spec/template/spec/domain/devices/interfaces";
+    let there = |name: &Value| {
+        vmi.is_some_and(|i| i.list("/spec/domain/devices/interfaces").iter().any(|c| c["name"] == *name))
+    };
+    let gone: Vec<Value> = vm
+        .list(CARDS)
+        .iter()
+        .filter(|c| c.text("/state") == Some("absent") && !there(&c["name"]))
+        .map(|c| c["name"].clone())
+        .collect();
+    if gone.is_empty() {
+        return None;
+    }
+    let mut new = vm.clone();
+    for pointer in [CARDS, "/spec/template/spec/networks"] {
+        list_mut(&mut new, pointer).retain(|item| !gone.contains(&item["name"]));
+    }
+    Some(new)
 }
 
 fn without_live_fields(mut spec: Value) -> Value {
@@ -318,6 +386,41 @@ mod tests {
             panic!("not unplugged")
         };
         assert_eq!((spec.list("/volumes").len(), spec.list("/domain/devices/disks").len()), (0, 0));
+    }
+
+    fn with_cards(names: &[&str]) -> Value {
+        let mut spec = template();
+        let cards: Vec<Value> = names.iter().map(|n| json!({"name": n, "bridge": {}})).collect();
+        let nets: Vec<Value> = names.iter().map(|n| json!({"name": n, "multus": {"networkName": n}})).collect();
+        put(&mut spec, "/domain/devices/interfaces", json!(cards));
+        put(&mut spec, "/networks", json!(nets));
+        spec
+    }
+
+    #[test]
+    fn a_bridged_interface_comes_and_goes_while_the_guest_runs() {
+        let mut running = vmi();
+        for (pointer, from) in [("/domain/devices/interfaces", "a"), ("/networks", "a")] {
+            put(&mut running["spec"], pointer, with_cards(&[from]).pointer(pointer).cloned().expect("there"));
+        }
+        let both = with_cards(&["a", "b"]);
+        let Update::Hotplug { spec, .. } = compare(&vm(&both), &both, &running, &json!({})) else {
+            panic!("not plugged")
+        };
+        assert_eq!(spec.list("/networks").len(), 2);
+        running["spec"] = spec;
+        let mut less = both;
+        less["domain"]["devices"]["interfaces"][1]["state"] = json!("absent");
+        let Update::Hotplug { spec, .. } = compare(&vm(&less), &less, &running, &json!({})) else {
+            panic!("not unplugged")
+        };
+        assert_eq!(spec.list("/domain/devices/interfaces"), [json!({"name": "a", "bridge": {}})]);
+        running["spec"] = spec;
+        let trimmed = without_absent(&vm(&less), Some(&running)).expect("it is unplugged");
+        assert_eq!(trimmed.list("/spec/template/spec/networks").len(), 1);
+        let mut moved = with_cards(&["a"]);
+        moved["networks"][0]["multus"]["networkName"] = json!("other");
+        assert!(matches!(compare(&vm(&moved), &moved, &running, &json!({})), Update::RestartRequired(_)));
     }
 
     #[test]

@@ -65,6 +65,10 @@ impl Actor for Machines {
             world.write(MACHINE, &new).await?;
             return Ok(Again::No);
         }
+        if let Some(new) = live_update::without_absent(&vm, vmi.as_deref()) {
+            world.write(MACHINE, &new).await?;
+            return Ok(Again::No);
+        }
         if let Some(new) = plug::fulfil(&vm) {
             // the template first: a request that is done twice does no harm, one that is lost does
             let new = if new["spec"] == vm["spec"] { new } else { world.write(MACHINE, &new).await? };

@@ -1,6 +1,6 @@
 //! Brings a VM that is there to what was asked for: names, size, power, and what is to be done once.
 use super::{
-    failed, lost,
+    failed, lost, nics,
     wanted::{identity, size},
 };
 use crate::{
@@ -60,7 +60,7 @@ pub(super) struct Machine<'a> {
 
 impl Machine<'_> {
     /// Changes it, if it is as it was seen; gives it as it is now.
-    async fn patch(&self, step: Step, patch: Value, seen: &Value) -> hub::Result<Value> {
+    pub(super) async fn patch(&self, step: Step, patch: Value, seen: &Value) -> hub::Result<Value> {
         let patch = patch::unchanged_since(patch, seen);
         at(step, self.client.patch_fenced(&VIRTUAL_MACHINES, self.key, self.uid, patch)).await
     }
@@ -107,6 +107,9 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     if !as_asked {
         last = unless_changed!(on.patch(Step::VmResize, patch::resize(on.uid, &size(vm)), &last).await);
     }
+    if let Some(changed) = unless_changed!(nics::apply(on, vm, &now, &last).await) {
+        last = changed;
+    }
     let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
     match power(on, vm, &now, once.map(|(o, _)| o), &last).await {
         Ok(Some(changed)) => last = changed,
@@ -125,7 +128,10 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         shared.store.vm_again(vm.id).await?;
         return Ok(Some(lost()));
     }
-    Ok(Some(Outcome::Done))
+    match vm.nics_leaving {
+        true => nics::release(shared, vm, on).await.map(Some),
+        false => Ok(Some(Outcome::Done)),
+    }
 }
 
 /// Machines before it in its vApp run first, and for as long as their delay says.

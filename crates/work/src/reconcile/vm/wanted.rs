@@ -1,23 +1,30 @@
 //! A VM as its hub should have it, from what was asked for.
+use super::nics;
 use crate::{Shared, reconcile::place};
 use hub::shape::{
     cloud_init::CloudInit,
-    vm::{self as shape, Attachment, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
+    vm::{self as shape, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
 };
 use model::Result;
 use serde_json::Value;
 use store::{Place, VmWork};
 
 pub(super) async fn guest(shared: &Shared, vm: &VmWork) -> Result<Option<CloudInit>> {
-    let Some(sealed) = &vm.cloud_init else { return Ok(None) };
-    let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
-    let given: Value = serde_json::from_slice(&plain).unwrap_or_default();
+    let network_data = nics::guest_data(&vm.nics);
+    let given: Value = match &vm.cloud_init {
+        Some(sealed) => {
+            let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
+            serde_json::from_slice(&plain).unwrap_or_default()
+        }
+        None if network_data.is_empty() => return Ok(None),
+        None => Value::Null,
+    };
     let keys = given["ssh_keys"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
     Ok(Some(CloudInit {
         user_data: given["user_data"].as_str().unwrap_or_default().to_owned(),
         ssh_keys: keys.collect(),
         hostname: vm.computer_name.clone(),
-        network_data: String::new(),
+        network_data,
     }))
 }
 
@@ -47,7 +54,7 @@ pub(super) fn size(vm: &VmWork) -> Size {
     }
 }
 
-pub(super) fn shaped(vm: &VmWork, there: &Place, has_cloud_init: bool) -> shape::Vm {
+pub(super) fn shaped(vm: &VmWork, there: &Place, init: Option<&CloudInit>) -> shape::Vm {
     let disks = vm.disks.iter().enumerate().map(|(i, d)| shape::Disk {
         name: d.name.clone(),
         size_mb: u64::try_from(d.size_mb).ok().filter(|s| *s > 0),
@@ -56,13 +63,6 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, has_cloud_init: bool) -> shape:
         device: Device::Disk,
         boot_order: (i == 0).then_some(1),
     });
-    let nics = vm.nics.iter().map(|n| shape::Nic {
-        name: n.name.clone(),
-        network: Attachment::Pod,
-        mac: Some(n.mac.clone()).filter(|m| !m.is_empty()),
-        model: None,
-        connected: true,
-    });
     shape::Vm {
         identity: identity(vm, there),
         computer_name: vm.computer_name.clone(),
@@ -70,8 +70,12 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, has_cloud_init: bool) -> shape:
         preference: Some(vm.preference.clone()).filter(|p| !p.is_empty()),
         firmware: Firmware::Default,
         disks: disks.collect(),
-        nics: nics.collect(),
-        cloud_init: if has_cloud_init { CloudInitUse::UserData } else { CloudInitUse::None },
+        nics: nics::shaped(&vm.nics),
+        cloud_init: match init {
+            None => CloudInitUse::None,
+            Some(init) if init.network_data.is_empty() => CloudInitUse::UserData,
+            Some(_) => CloudInitUse::UserAndNetworkData,
+        },
     }
 }
 
