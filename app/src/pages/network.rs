@@ -17,10 +17,9 @@ use model::{
     Action, Kind, NetworkId, Result, can,
     event::Event,
     list::{ListQuery, NETWORKS},
-    network::Network,
+    network::{Network, NetworkUse},
     quota::thousands,
 };
-use store::NetworkUse;
 
 pub(super) const ON: &str = "Networks";
 pub(super) const LIST: &str = "/networks";

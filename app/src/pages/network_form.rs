@@ -39,12 +39,12 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
     let form = match vdcs.is_empty() {
         true => no_vdc(&visit),
         false => {
-            let vdc = vdc_field(&visit, &vdcs);
+            let (vdc, kind) = (vdc_field(&visit, &vdcs), type_field(&fill));
             let start = NetworkForm { prefix: "24".into(), ..NetworkForm::default() };
             view! {
                 <form method="post" class="form" novalidate>
                     {form_error(&fill, LABELS)}
-                    <FormSection title="Place" lede="This can't be changed later.">{vdc} {type_field(&fill)}</FormSection>
+                    <FormSection title="Place" lede="This can't be changed later.">{vdc} {kind}</FormSection>
                     {fields(&fill, &start, true)}
                     <FormEnd submit="Create network" cancel_href=visit.at(LIST) />
                 </form>
@@ -191,7 +191,7 @@ fn in_use(n: &Network) -> Option<AnyView> {
             "It is used by {}. Gateway, prefix, DHCP and reach stay as they are until nobody uses it.",
             can::users(n)
         );
-        view! { <Note tone=Tone::Info>{text}</Note> }.into_any()
+        view! { <Note tone=Tone::Busy>{text}</Note> }.into_any()
     })
 }
 

@@ -201,20 +201,23 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
     choices.extend(there.iter().map(|n| {
         Choice::new(n.id.to_string(), format!("{} ({}), of {}", n.name(), n.spec.subnet().cidr(), n.vdc_name))
     }));
+    let which = view! {
+        <SelectField
+            name="network"
+            label="Network"
+            choices
+            value=fill.value("network", "")
+            error=fill.error("network")
+            width=Width::Half
+        />
+    };
     let start = NetworkForm { prefix: "24".into(), ..NetworkForm::default() };
     let body = view! {
         <PageHead title=title.clone() />
         <form method="post" class="form" novalidate>
             {form_error(&fill, network_form::LABELS)}
             <FormSection title="Which" lede="A network that is there is bridged into the vApp as it is; then the rest is not needed.">
-                <SelectField
-                    name="network"
-                    label="Network"
-                    choices
-                    value=fill.value("network", "")
-                    error=fill.error("network")
-                    width=Width::Half
-                />
+                {which}
             </FormSection>
             {network_form::fields(&fill, &start, false)}
             <FormEnd submit="Add network" cancel_href=href(&visit, v.id, "") />

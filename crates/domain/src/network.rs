@@ -4,9 +4,9 @@ use model::{
     Action, Actor, Error, Kind, NetworkId, OrgId, Result, TaskId, VdcId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
-    network::{Network, NetworkForm, NetworkSpec},
+    network::{Network, NetworkForm, NetworkSpec, NetworkUse},
 };
-use store::{NetworkUse, Record, Write};
+use store::{Record, Write};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Network>> {

@@ -1,5 +1,5 @@
 //! Networks of an organization: isolated ones with addresses of their own, of a whole VDC or inside one vApp.
-use crate::{NetworkId, OrgId, Problems, Result, VappId, VdcId, name};
+use crate::{NetworkId, OrgId, Problems, Result, VappId, VdcId, VmId, name, nic::IpMode};
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr};
 use time::OffsetDateTime;
@@ -173,6 +173,22 @@ impl Network {
     pub fn pool_size(&self) -> u64 {
         self.spec.ranges.iter().map(IpRange::size).sum()
     }
+}
+
+/// A NIC on a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkUse {
+    pub vm: VmId,
+    pub vm_name: String,
+    pub vapp: VappId,
+    pub vapp_name: String,
+    pub vdc_name: String,
+    pub index: i16,
+    pub mode: IpMode,
+    pub address: Option<Ipv4Addr>,
+    pub mac: String,
+    /// It is on its way off this network: the machine has not left it yet.
+    pub leaving: bool,
 }
 
 /// What can be set on a network.

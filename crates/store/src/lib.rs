@@ -47,7 +47,6 @@ pub use hub_state::{Finding, HubReport, Trouble};
 pub use idp::IdentityProvider;
 pub use item::{NewImage, NewVersion};
 pub use keys::{DataKey, Resealed, Rewrapped};
-pub use network::NetworkUse;
 pub use network_work::{NetworkPlace, NetworkWork};
 pub use nic::{Macs, NicNetwork, NicWork, SeenNic};
 pub use overview::{Counted, Counts};

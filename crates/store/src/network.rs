@@ -8,7 +8,7 @@ use model::{
     Action, Actor, Error, NetworkId, OrgId, Result, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
-    network::{IpRange, Network, NetworkSpec},
+    network::{IpRange, Network, NetworkSpec, NetworkUse},
     nic::IpMode,
     vapp::Vapp,
     vdc::Vdc,
@@ -145,22 +145,6 @@ async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Network>>
 
 fn resource(network: &Network) -> Resource {
     Resource::Of(network.org)
-}
-
-/// A NIC on a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NetworkUse {
-    pub vm: VmId,
-    pub vm_name: String,
-    pub vapp: VappId,
-    pub vapp_name: String,
-    pub vdc_name: String,
-    pub index: i16,
-    pub mode: IpMode,
-    pub address: Option<Ipv4Addr>,
-    pub mac: String,
-    /// It is on its way off this network: the machine has not left it yet.
-    pub leaving: bool,
 }
 
 impl Store {

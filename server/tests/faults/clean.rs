@@ -7,8 +7,8 @@ use crate::{
     run::{PATIENCE, rest},
     stage::Stage,
 };
-use domain::{vapp, vdc};
-use model::{Action, VappId};
+use domain::{network, vapp, vdc};
+use model::{Action, NetworkId, VappId};
 
 pub(crate) async fn up(stage: &Stage, fault: Fault, subject: &Subject) -> Vec<Finding> {
     if !fault.may_fail() && !fault.own_vdc() {
@@ -31,6 +31,16 @@ pub(crate) async fn up(stage: &Stage, fault: Fault, subject: &Subject) -> Vec<Fi
                 db.count(&format!("vms where vdc_id = '{}' and gone_at is null", subject.vdc)).await == 0
             })
             .await;
+        let sql = format!(
+            "select coalesce(string_agg(id::text, ' '), '') from networks where deleted_at is null and vdc_id = '{}'",
+            subject.vdc
+        );
+        for id in db.text(&sql).await.split_whitespace() {
+            let asked = network::delete(&stage.app.domain, &stage.admin, NetworkId(id.parse().unwrap()));
+            stage.ask(Action::NetworkDelete, asked).await.unwrap();
+        }
+        let left = format!("networks where vdc_id = '{}' and gone_at is null", subject.vdc);
+        stage.until("a VDC without networks", async || db.count(&left).await == 0).await;
         if db.count(&format!("vdcs where id = '{}' and deleted_at is null", subject.vdc)).await == 1 {
             let asked = vdc::delete(&stage.app.domain, &stage.admin, subject.vdc);
             stage.ask(Action::VdcDelete, asked).await.unwrap();

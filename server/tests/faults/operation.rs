@@ -1,7 +1,13 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{hub, vapp, vdc, vm};
-use model::{Action, Error, HubId, Result, VappId, VdcId, VmId, quota::Limits, vdc::VdcSpec, vm::Power};
+use domain::{hub, network, nic, vapp, vdc, vm};
+use model::{
+    Action, Error, HubId, NetworkId, Result, VappId, VdcId, VmId,
+    nic::{Attach, IpMode, NicSpec},
+    quota::Limits,
+    vdc::VdcSpec,
+    vm::Power,
+};
 use std::time::Duration;
 
 macro_rules! operations {
@@ -36,6 +42,10 @@ operations! {
     DeleteVapp "delete vApp",
     Instantiate "deploy by OpenShift",
     DeleteInstance "delete OpenShift's vApp",
+    ComposeOn "compose on a network",
+    AddNic "plug a NIC in",
+    RemoveNic "unplug a NIC",
+    DeleteNetwork "delete network",
     VdcCreate "create VDC",
     VdcChange "change VDC",
     VdcDisable "disable VDC",
@@ -51,6 +61,7 @@ pub(crate) struct Subject {
     pub(crate) vdc: VdcId,
     pub(crate) vapp: Option<VappId>,
     pub(crate) vm: Option<VmId>,
+    pub(crate) network: Option<NetworkId>,
     /// For what is made by the operation itself.
     pub(crate) name: String,
 }
@@ -66,16 +77,38 @@ impl Op {
 
     /// Does it make machines?
     pub(crate) fn makes(self) -> bool {
-        matches!(self, Op::Deploy | Op::Compose | Op::AddVm | Op::Instantiate)
+        matches!(self, Op::Deploy | Op::Compose | Op::ComposeOn | Op::AddVm | Op::Instantiate)
     }
 
     /// Makes what it needs, in that VDC.
     pub(crate) async fn prepare(self, stage: &Stage, vdc: VdcId) -> Subject {
-        let mut subject =
-            Subject { vdc, vapp: None, vm: None, name: stage.fresh(&self.name().replace(['\'', ' '], "-")) };
+        let mut subject = Subject {
+            vdc,
+            vapp: None,
+            vm: None,
+            network: None,
+            name: stage.fresh(&self.name().replace(['\'', ' '], "-")),
+        };
+        if matches!(self, Op::ComposeOn | Op::AddNic | Op::RemoveNic | Op::DeleteNetwork) {
+            subject.network = Some(stage.new_network(vdc, &subject.name).await.unwrap());
+        }
+        let on = |many| cards(subject.network.unwrap(), many);
         let with = async |power| stage.compose(vdc, &subject.name, &[power]).await.unwrap();
         let vapp = match self {
             Op::Deploy | Op::Compose | Op::Instantiate | Op::HubRegister => None,
+            Op::ComposeOn => None,
+            Op::AddNic => Some(stage.compose_on(vdc, &subject.name, on(1)).await.unwrap()),
+            Op::RemoveNic => Some(stage.compose_on(vdc, &subject.name, on(2)).await.unwrap()),
+            Op::DeleteNetwork => {
+                // it was used, so that its hub has it
+                let vapp = stage.compose_on(vdc, &subject.name, on(1)).await.unwrap();
+                stage.running(vapp).await;
+                let asked = vapp::delete(&stage.app.domain, &stage.admin, vapp);
+                stage.ask(Action::VappDelete, asked).await.unwrap();
+                let left = format!("vapps where id = '{vapp}' and gone_at is null");
+                stage.until("a network without machines", async || stage.app.db.count(&left).await == 0).await;
+                None
+            }
             Op::PowerOn | Op::Resize => Some(with(Power::Off).await),
             Op::DeleteInstance => Some(stage.deploy(vdc, BY_OPENSHIFT, &subject.name).await.unwrap()),
             Op::DeleteVapp => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
@@ -140,6 +173,21 @@ impl Op {
             Op::DeleteVm => drop(stage.ask(Action::VmDelete, vm::delete(d, admin, vm_id.unwrap())).await?),
             Op::DeleteVapp | Op::DeleteInstance => {
                 stage.ask(Action::VappDelete, vapp::delete(d, admin, vapp_id.unwrap())).await?;
+            }
+            Op::ComposeOn => {
+                let nics = cards(subject.network.unwrap(), 2);
+                subject.vapp = Some(stage.compose_on(subject.vdc, &subject.name, nics).await?);
+            }
+            Op::AddNic | Op::RemoveNic => {
+                let many: i16 = if self == Op::AddNic { 2 } else { 1 };
+                let now = vm::get(d, admin, vm_id.unwrap()).await?;
+                if now.nics.len() != many as usize {
+                    let nics = cards(subject.network.unwrap(), many);
+                    stage.ask(Action::VmNics, nic::set(d, admin, now.id, now.version, nics)).await?;
+                }
+            }
+            Op::DeleteNetwork => {
+                stage.ask(Action::NetworkDelete, network::delete(d, admin, subject.network.unwrap())).await?;
             }
             Op::VdcCreate => subject.vdc = stage.new_vdc(&subject.name).await?,
             Op::VdcChange => {
@@ -209,6 +257,12 @@ impl Op {
 
 async fn power(stage: &Stage, vm: VmId, action: Action) -> Result<()> {
     stage.ask(action, vm::power(&stage.app.domain, &stage.admin, vm, action)).await.map(drop)
+}
+
+/// So many NICs on it, each with an address of its own.
+fn cards(network: NetworkId, many: i16) -> Vec<NicSpec> {
+    let one = |index| NicSpec { index, attach: Attach::Network(network), mode: IpMode::Pool, ..NicSpec::default() };
+    (0..many).map(one).collect()
 }
 
 fn two() -> HubId {

@@ -42,6 +42,7 @@ pub(crate) async fn check(stage: &Stage, may_fail: bool) -> Vec<Finding> {
     now.power(&mut found, may_fail);
     now.deleted(&mut found, stage);
     quota(stage, &mut found).await;
+    addresses(stage, &mut found).await;
     tasks(stage, &mut found, may_fail).await;
     audit(stage, &mut found).await;
     silence(stage, &mut found).await;
@@ -66,6 +67,7 @@ async fn rows(stage: &Stage, sql: &str) -> Vec<Value> {
 struct Now {
     vms: BTreeMap<String, Value>,
     vapps: BTreeMap<String, Value>,
+    networks: BTreeMap<String, Value>,
     vdcs: Vec<Value>,
     work: Vec<Value>,
     /// Objects under our mark, with the hub they are on.
@@ -75,7 +77,8 @@ struct Now {
     running: BTreeSet<String>,
 }
 
-const OURS: [(&str, &str); 4] = [
+const OURS: [(&str, &str); 5] = [
+    ("k8s.ovn.org", "userdefinednetworks"),
     (KUBEVIRT, "virtualmachines"),
     ("", "secrets"),
     ("template.openshift.io", "templateinstances"),
@@ -90,6 +93,7 @@ impl Now {
         let mut now = Now {
             vms: by_id(vms),
             vapps: by_id(rows(stage, "select id, org_id, gone_at, deleted_at, name from vapps").await),
+            networks: by_id(rows(stage, "select id, org_id, gone_at, deleted_at, name from networks").await),
             vdcs: rows(stage, vdcs).await,
             work: rows(stage, "select kind, id, failing, last_error, attempt, lease_until > now() as held, round(extract(epoch from not_before - now()), 1) as due from work").await,
             objects: Vec::new(),
@@ -146,6 +150,11 @@ impl Now {
                 continue;
             };
             self.as_asked(found, vm, &what, object);
+        }
+        for network in self.networks.values() {
+            if !network["deleted_at"].is_null() && network["gone_at"].is_null() {
+                found.add("I1", Harm::Lost, format!("a network was deleted and is not gone: {network}"));
+            }
         }
         for vdc in &self.vdcs {
             self.vdc(found, vdc, may_fail);
@@ -231,6 +240,7 @@ impl Now {
             let (vm, vapp, vdc) =
                 (label(object, VM_ID), label(object, "ssvirt.io/vapp-id"), label(object, "ssvirt.io/vdc-id"));
             let row = match *resource {
+                "userdefinednetworks" => self.networks.get(&label(object, "ssvirt.io/network-id")),
                 "namespaces" => self.vdcs.iter().find(|v| text(v, "id") == vdc),
                 _ if !vm.is_empty() => self.vms.get(&vm),
                 _ => self.vapps.get(&vapp),
@@ -290,6 +300,22 @@ async fn quota(stage: &Stage, found: &mut Findings) {
         );
         for row in rows(stage, &sql).await {
             found.add("I4", Harm::Other, format!("{table}: {row}"));
+        }
+    }
+}
+
+/// I4, of addresses: those that are taken are those of NICs that are there, and no other. A machine in trouble may not have
+/// left what it is to leave.
+async fn addresses(stage: &Stage, found: &mut Findings) {
+    let leaked = "select v.name, n.name as nic, host(a.address) as address from nics n join vms v on v.id = n.vm_id
+        left join addresses a on a.nic_id = n.id
+        where v.gone_at is not null or ((n.removed_at is not null or (a.nic_id is not null
+              and (a.network_id, a.address) is distinct from (n.network_id, n.address))) and v.problem = '' and v.outside = '')";
+    let missing = "select n.name, host(n.address) as address from nics n where n.address is not null and n.removed_at is null
+        and not exists (select from addresses a where a.nic_id = n.id and (a.network_id, a.address) = (n.network_id, n.address))";
+    for (sql, what) in [(leaked, "an address is still taken"), (missing, "a NIC's address is not taken")] {
+        for row in rows(stage, sql).await {
+            found.add("I4", Harm::Other, format!("{what}: {row}"));
         }
     }
 }

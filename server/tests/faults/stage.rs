@@ -7,10 +7,12 @@ use crate::{
 use domain::{catalog, hub, hub::Trust, vapp};
 use hubsim::{Denial, Hub, Operation, Options, Review, Webhook, actors};
 use model::{
-    Action, Actor, Error, HubId, Result, VappId, VdcId, VmId,
+    Action, Actor, Error, HubId, NetworkId, Result, VappId, VdcId, VmId,
     catalog::CatalogSpec,
     hub::{HubSpec, HubType},
     list::{ListQuery, TEMPLATES},
+    network::NetworkForm,
+    nic::NicSpec,
     template::Template,
     vapp::VappSpec,
     vm::{Power, VmSpec},
@@ -276,6 +278,26 @@ impl Stage {
 
     pub(crate) async fn compose(&self, vdc: VdcId, name: &str, vms: &[Power]) -> Result<VappId> {
         let vms = vms.iter().enumerate().map(|(i, power)| machine(&format!("{name}-m{i}"), *power)).collect();
+        let spec = VappSpec { name: name.into(), vms, ..Default::default() };
+        let asked = vapp::compose(&self.app.domain, &self.admin, vdc, spec, vapp::Guest::default());
+        self.ask(Action::VappCreate, asked).await.map(|a| a.vapp)
+    }
+
+    pub(crate) async fn new_network(&self, vdc: VdcId, name: &str) -> Result<NetworkId> {
+        let form = NetworkForm {
+            name: name.into(),
+            gateway: "10.7.0.1".into(),
+            prefix: "24".into(),
+            ranges: "10.7.0.10-10.7.0.99".into(),
+            ..NetworkForm::default()
+        };
+        let asked = domain::network::create(&self.app.domain, &self.admin, vdc, form);
+        self.ask(Action::NetworkCreate, asked).await.map(|n| n.id)
+    }
+
+    /// One machine that runs, with these NICs.
+    pub(crate) async fn compose_on(&self, vdc: VdcId, name: &str, nics: Vec<NicSpec>) -> Result<VappId> {
+        let vms = vec![VmSpec { nics, ..machine(&format!("{name}-m"), Power::On) }];
         let spec = VappSpec { name: name.into(), vms, ..Default::default() };
         let asked = vapp::compose(&self.app.domain, &self.admin, vdc, spec, vapp::Guest::default());
         self.ask(Action::VappCreate, asked).await.map(|a| a.vapp)
