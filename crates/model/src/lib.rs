@@ -38,7 +38,7 @@ pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
 pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
 pub use hub::HubId;
 pub use id::{
-    AuditId, CatalogId, EventId, ImageId, Kind, NetworkId, OrgId, RoleId, TaskId, TemplateId, TokenId, UploadId, UserId,
-    VappId, VdcId, VmId,
+    AuditId, CatalogId, EventId, ImageId, Kind, NetworkId, OrgId, RoleId, TaskId, TemplateId, TokenId, UploadId,
+    UserId, VappId, VdcId, VmId,
 };
 pub use right::{Right, Rights};

@@ -2,9 +2,10 @@
 use crate::{Shared, queue::Outcome};
 use model::{
     Result, name,
-    template::{ItemKind, TemplateVm},
+    nic::MOST_NICS,
+    template::{ItemKind, TemplateNic, TemplateVm},
     upload::{UploadFile, UploadState},
-    vm::{Disk, Nic},
+    vm::Disk,
 };
 use ovf::{Envelope, Format, Given, HEAD, Hasher, Image, Reason, Refused, System, read_ova, recognise};
 use std::io::{BufReader, Read};
@@ -144,7 +145,7 @@ fn disk(area: &Area, work: &UploadWork, file: &UploadFile) -> ovf::Result<NewVer
             image: reference(&disk),
             ..Disk::default()
         }],
-        nics: vec![Nic { name: "nic-0".into(), ..Nic::default() }],
+        nics: vec![TemplateNic { name: "nic-0".into() }],
         ..TemplateVm::default()
     };
     Ok(NewVersion { vms: vec![vm], images: vec![disk], ..NewVersion::default() })
@@ -213,8 +214,8 @@ fn machine(system: &System, images: &[NewImage], others: &[TemplateVm]) -> ovf::
         image: d.file.as_ref().and_then(|f| images.iter().find(|i| i.name == *f)).map(reference).unwrap_or_default(),
         ..Disk::default()
     });
-    // a VM has one card so far, in its VDC's own network
-    let nics = (0..system.nics.len().min(1)).map(|n| Nic { name: format!("nic-{n}"), ..Nic::default() });
+    // the networks they were on stay behind: others are chosen where it is deployed
+    let nics = (0..system.nics.len().min(MOST_NICS)).map(|n| TemplateNic { name: format!("nic-{n}") });
     Ok(TemplateVm {
         name,
         cpus: i32::try_from(system.cpus).unwrap_or(1),
