@@ -233,6 +233,14 @@ impl Write<'_> {
         if ids.is_empty() {
             return Ok(BTreeMap::new());
         }
+        // the organization first, as by quota reservations: the record at the end needs it too
+        sqlx::query!(
+            "select id from organizations where id in (select org_id from networks where id = any($1)) order by id for key share",
+            &ids
+        )
+        .fetch_all(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
         sqlx::query!("select id from networks where id = any($1) order by id for update", &ids)
             .fetch_all(&mut *self.tx)
             .await
