@@ -216,6 +216,14 @@ impl Store {
     pub async fn vms_known_of(&self, vapp: VappId) -> Result<Vec<Vm>> {
         of_vapp(&self.pool, vapp).await
     }
+
+    /// Those that are gone as well, in the order they were made.
+    pub async fn vms_ever_of(&self, vapp: VappId) -> Result<Vec<Vm>> {
+        let mut b = Build::new(format!("select {} from {} where t.vapp_id = ", SQL.columns, SQL.from));
+        b.push_bind(vapp.0).push(" order by t.id");
+        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        rows.into_iter().map(read).collect()
+    }
 }
 
 /// A VM about to be written.

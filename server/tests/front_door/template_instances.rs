@@ -3,7 +3,7 @@ use crate::{
     harness::Client,
     stage::{Stage, VMS},
 };
-use domain::{vapp, vm};
+use domain::{hub, vapp, vm};
 use hubsim::{Denial, Operation, Review, Webhook};
 use model::{Action, VappId, task::TaskStatus, vm::VmState};
 use std::sync::Arc;
@@ -135,6 +135,28 @@ async fn a_hub_that_dies_in_between_makes_neither_a_second_instance_nor_a_second
     assert_eq!([INSTANCES, VMS].map(|kind| stage.hubs.count("one", kind)), [1, 2]);
     // an instance whose answer never came is found by its name and label
     stage.app.db.execute("update vapps set instance_uid = null").await;
+    stage.gone(id).await;
+}
+
+#[tokio::test]
+async fn a_machine_that_is_deleted_before_its_instance_is_made_is_not_made_and_the_others_are() {
+    let stage = Stage::set().await;
+    let (form, operator) = (stage.guestbook().await, stage.app.operator().await);
+    hub::set_cordoned(&stage.app.domain, &operator, &"one".into(), true).await.unwrap();
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    let made = admin.fill(&form, &[("name", "guests"), ("parameter.TITLE", "Guests")]).await.must(303);
+    let id: VappId = made.location().rsplit('/').next().unwrap().parse().unwrap();
+    let vms = vapp::with_vms(&stage.app.domain, &stage.admin, id).await.unwrap().1;
+    assert_eq!(vms.len(), 2);
+    let first = vms.iter().min_by_key(|vm| vm.id).unwrap();
+    vm::delete(&stage.app.domain, &stage.admin, first.id).await.unwrap();
+    stage.until("its end", async || stage.app.db.count("vms where gone_at is not null").await == 1).await;
+    hub::set_cordoned(&stage.app.domain, &operator, &"one".into(), false).await.unwrap();
+    stage.running(id).await;
+    assert_eq!([INSTANCES, VMS].map(|kind| stage.hubs.count("one", kind)), [1, 1]);
+    stage
+        .until("the task's end", async || stage.task_of(id.0, Action::VappCreate).await.0 == TaskStatus::Success)
+        .await;
     stage.gone(id).await;
 }
 

@@ -16,8 +16,8 @@ pub struct Instance {
     pub place: Place,
     pub vapp: Uuid,
     pub vapp_name: String,
-    /// One for each VirtualMachine of the template, in its order.
-    pub vms: Vec<Identity>,
+    /// One for each VirtualMachine of the template, in its order; none for one that is not wanted any more.
+    pub vms: Vec<Option<Identity>>,
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -133,7 +133,8 @@ fn objects(instance: &Instance, template: &Value) -> Result<Vec<Value>> {
         }
         let identity = match kind {
             "VirtualMachine" => match vms.next() {
-                Some(identity) => Some(identity),
+                Some(Some(identity)) => Some(identity),
+                Some(None) => continue,
                 None => return bad("The template has more VMs than were planned for. Read it again."),
             },
             _ => None,

@@ -220,7 +220,7 @@ fn instance() -> Instance {
         place: place(),
         vapp: Uuid::from_u128(3),
         vapp_name: "shop".into(),
-        vms: vec![identity(0xa, "web"), identity(0xb, "db")],
+        vms: vec![Some(identity(0xa, "web")), Some(identity(0xb, "db"))],
         parameters: BTreeMap::from([("PASSWORD".to_owned(), "s3".to_owned())]),
     }
 }
@@ -293,7 +293,7 @@ fn a_template_that_reaches_for_more_is_refused_with_the_reason() {
 #[test]
 fn a_parameter_in_a_name_is_not_filled_in() {
     let mut i = instance();
-    i.vms[0].vm_name = "${PASSWORD}".into();
+    i.vms[0].as_mut().expect("one").vm_name = "${PASSWORD}".into();
     let m = template_instance(&i, &template()).expect("good");
     assert!(m["spec"]["template"]["objects"][1]["metadata"]["annotations"].get(VM).is_none());
 }

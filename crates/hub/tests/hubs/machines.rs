@@ -262,7 +262,7 @@ async fn a_template_of_two_vms_becomes_two_halted_vms_of_ours() {
     assert_eq!(template.vms.len(), 2);
     assert!(template.other_kinds.is_empty(), "{:?}", template.other_kinds);
     assert!(template.vms.iter().all(|v| v.cpus.is_some() && v.memory_mb.is_some()), "{:?}", template.vms);
-    let vms: Vec<_> = [20, 21].map(|n| vm(n).identity).into();
+    let vms: Vec<_> = [20, 21].map(|n| Some(vm(n).identity)).into();
     let required: BTreeMap<String, String> = template
         .parameters
         .iter()

@@ -92,6 +92,9 @@ pub(super) async fn keep(
             other => told!(other),
         };
         let instance = planned(shared, vapp, &there.namespace, source).await?;
+        if instance.vms.iter().all(Option::is_none) {
+            return Ok(Outcome::Done);
+        }
         let manifest = match shape::template_instance(&instance, &template) {
             Ok(manifest) => manifest,
             Err(e) => return Ok(Outcome::Failed(e.to_string().into())),
@@ -149,10 +152,9 @@ async fn planned(shared: &Shared, vapp: &VappWork, namespace: &str, source: &str
         owner: vm.owner_name,
         created_from: Some(source.to_owned()),
     };
-    let mut vms = shared.store.vms_known_of(vapp.id).await?;
-    // as the template has them: their ids were made in its order
-    vms.sort_by_key(|vm| vm.id);
-    let vms = vms.into_iter().map(identity).collect();
+    // as the template has them: their ids were made in its order; what was deleted meanwhile is not made
+    let vms = shared.store.vms_ever_of(vapp.id).await?;
+    let vms = vms.into_iter().map(|vm| (!vm.deleted).then(|| identity(vm))).collect();
     let parameters: BTreeMap<String, String> = match &vapp.parameters {
         Some(sealed) => {
             let plain = shared.vault.open(&format!("vapp/{}", vapp.id), sealed).await?;
