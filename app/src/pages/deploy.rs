@@ -15,12 +15,12 @@ use crate::{
     shell::Crumb,
 };
 use domain::{
-    network,
+    item, network,
     vapp::{self, Deploy, Guest, Size},
 };
 use leptos::prelude::*;
 use model::{
-    Action, Error, Problems, Result, can,
+    Action, Error, Kind, Problems, Result, can,
     decide::authorize,
     name,
     network::Network,
@@ -44,10 +44,13 @@ const LABELS: &[(&str, &str)] = &[
 
 pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
-    let t = find(&visit).await?;
+    let (t, version) = chosen(&visit).await?;
     let vdcs = open_vdcs(&visit).await?;
     let networks = networks(&visit, &vdcs).await?;
-    let title = format!("Deploy {}", t.name);
+    let title = match version {
+        Some(number) => format!("Deploy {}, version {number}", t.name),
+        None => format!("Deploy {}", t.name),
+    };
     let form = match can::template(&t, Action::VappCreate) {
         // a form that came back says it itself, and keeps what was typed
         Err(why) if !visit.fill().returned() => {
@@ -94,6 +97,16 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         Some(margin) => sheet.margin(margin),
         None => sheet,
     })
+}
+
+/// The template, with the machines of the version that the address names; None: the newest.
+async fn chosen(visit: &Visit) -> Result<(Template, Option<i32>)> {
+    let mut t = find(visit).await?;
+    let Ok(number) = visit.ask.query("version").parse::<i32>() else { return Ok((t, None)) };
+    let all = item::versions(visit.domain(), &visit.actor, t.id).await?;
+    let version = all.into_iter().find(|v| v.number == number).ok_or(Error::NotFound(Kind::Template))?;
+    (t.vms, t.os) = (version.vms, version.os);
+    Ok((t, Some(number)))
 }
 
 /// What nobody can do without typing.
@@ -284,6 +297,7 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
         name: values.text("name"),
         description: values.text("description"),
         power_on: values.has("power_on"),
+        version: None,
         sizes,
         parameters: given.collect(),
         nics,
@@ -294,14 +308,15 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
 
 pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
     let (d, action) = (visit.domain(), Action::VappCreate);
-    let t = d
+    let (t, version) = d
         .attempt(&visit.actor, action, async {
             authorize(&visit.actor, action, mine(&visit))?;
-            find(&visit).await
+            chosen(&visit).await
         })
         .await?;
     let vdcs = open_vdcs(&visit).await?;
-    let (ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs).await?);
+    let (mut ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs).await?);
+    ask.version = version;
     // said with the rest, and not only when all else is well
     problems.take("name", name::check_title(&ask.name));
     let wrong = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| p.wrong(values.get(&field_of(p))));

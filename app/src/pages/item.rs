@@ -87,6 +87,11 @@ fn row(visit: &Visit, t: &Template, v: &Version, newest: bool, deletes: bool) ->
         0 => "none yet".to_owned(),
         n => plural(n, "hub", "hubs"),
     };
+    let deploy = (!newest && !v.vms.is_empty() && super::vapp::may_create(visit)).then(|| {
+        let to = template::href(visit, t, &format!("/deploy?version={}", v.number));
+        let label = format!("Deploy version {}", v.number);
+        view! { <a class="btn small" href=to aria-label=label>"Deploy"</a> }
+    });
     let delete = deletes.then(|| {
         let to = template::href(visit, t, &format!("/versions/delete?number={}", v.number));
         let label = format!("Delete version {}", v.number);
@@ -98,7 +103,7 @@ fn row(visit: &Visit, t: &Template, v: &Version, newest: bool, deletes: bool) ->
         <Cell label="Size" number=true>{size}</Cell>
         <Cell label="On hubs">{hubs}</Cell>
         <Cell label="Uploaded" number=true><Time at now /></Cell>
-        <RowActs>{delete}</RowActs>
+        <RowActs>{deploy} {delete}</RowActs>
     };
     view! { <Row id=format!("version-{}", v.number)>{cells}</Row> }
 }

@@ -2,6 +2,7 @@
 mod about;
 pub mod audit;
 mod browser;
+mod capture;
 pub mod catalog;
 mod catalog_form;
 mod choose_org;
@@ -67,6 +68,7 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = vdc::routes(routes);
     let routes = network::routes(routes);
     let routes = vapp::routes(routes);
+    let routes = capture::routes(routes);
     let routes = vm::routes(routes);
     let routes = catalog::routes(routes);
     let routes = template::routes(routes);

@@ -171,14 +171,15 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let main = main.map(|op| main_line(op, suspended(v), href(visit, v.id, &format!("/{}", op.slug))));
     let add = line(Action::VmCreate, Icon::Plus, "Add a VM", "/add", false);
     let edit = line(Action::VappEdit, Icon::Settings, "Edit", "/edit", false);
+    let capture = line(Action::VappCapture, Icon::Copy, "Capture as a template", "/capture", false);
     let delete = line(Action::VappDelete, Icon::Trash, "Delete", "/delete", true);
-    if main.is_none() && add.is_none() && edit.is_none() && delete.is_none() {
+    if main.is_none() && add.is_none() && edit.is_none() && capture.is_none() && delete.is_none() {
         return ().into_any();
     }
     let label = if dots { format!("Actions for {}", v.name) } else { "More actions".into() };
     // the page itself has a button for it
     let add = add.filter(|_| dots || can::vapp(v, Action::VmCreate).is_err());
-    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {delete}</Menu> }.into_any()
+    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {capture} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {

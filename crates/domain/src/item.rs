@@ -1,7 +1,14 @@
-//! Items of catalogs that people uploaded: their versions, and their end.
+//! Items of catalogs that people made: captured from vApps, their versions, and their end.
 use crate::Domain;
-use model::{Action, Actor, Result, TemplateId, can, template::Version, upload::Upload};
-use store::Record;
+use hub::shape::names::disk_name;
+use model::{
+    Action, Actor, CatalogId, Error, Kind, Result, TemplateId, VappId, can,
+    template::{TemplateNic, TemplateVm, Version},
+    upload::{Upload, UploadSpec},
+    vm::{Disk, Vm},
+};
+use store::{Captured, Record};
+use uuid::Uuid;
 
 /// What an item was and is, the newest first.
 pub async fn versions(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Vec<Version>> {
@@ -41,4 +48,64 @@ pub async fn delete_version(d: &Domain, actor: &Actor, id: TemplateId, number: i
         Ok(())
     })
     .await
+}
+
+/// A vApp as a template: copies of its disks, made on its hub, which is the only one that can deploy it.
+pub async fn capture(
+    d: &Domain,
+    actor: &Actor,
+    vapp: VappId,
+    catalog: CatalogId,
+    spec: UploadSpec,
+) -> Result<TemplateId> {
+    let action = Action::VappCapture;
+    d.attempt(actor, action, async {
+        let spec = spec.check()?;
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, vapp).await?;
+        let vms = tx.vms_of(&vapp).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        let Some(hub) = vapp.hub.clone() else { return Err(Error::NotNow("Not now: it is on no hub yet.".into())) };
+        let catalog = tx.catalog(Action::CatalogAdd, catalog).await?;
+        if catalog.from_hubs {
+            return Err(Error::field("catalog", "It is filled by what hubs have. Choose another one."));
+        }
+        let mut disks = Vec::new();
+        let machines: Vec<TemplateVm> = vms.iter().filter(|v| !v.deleted).map(|v| machine(v, &mut disks)).collect();
+        let id = TemplateId(Uuid::now_v7());
+        tx.item_insert(id, catalog.id, catalog.org, &spec).await?;
+        tx.item_capture(id, catalog.org, &hub, &machines, &disks).await?;
+        let mut record = Record::new(action, catalog.org, id, &spec.name).after(&spec);
+        record.kind = Kind::Template;
+        let task = tx.commit(record.with_open_task()).await?;
+        match task {
+            // nothing is to be copied
+            _ if disks.is_empty() => d.store.capture_whole(id).await?,
+            Some(task) => d.store.task_may_last(task, d.now() + time::Duration::days(1)).await?,
+            None => {}
+        }
+        Ok(id)
+    })
+    .await
+}
+
+/// The machine as a template has it; each of its disks becomes an image.
+fn machine(vm: &Vm, captured: &mut Vec<Captured>) -> TemplateVm {
+    let disks = vm.disks.iter().map(|d| {
+        let id = Uuid::now_v7();
+        let from = (vm.namespace.clone(), disk_name(&vm.hub_name, &d.name));
+        captured.push(Captured { id, name: format!("{} of {}", d.name, vm.name), size_mb: d.size_mb, from });
+        Disk { image: format!("image/{id}"), ..d.clone() }
+    });
+    TemplateVm {
+        name: vm.name.clone(),
+        cpus: vm.cpus,
+        memory_mb: vm.memory_mb,
+        instance_type: vm.instance_type.clone(),
+        disks: disks.collect(),
+        // as many cards, with addresses and networks of their own
+        nics: vm.nics.iter().map(|n| TemplateNic { name: n.spec.name.clone() }).collect(),
+        os: if vm.os.is_empty() { vm.guest_os.clone() } else { vm.os.clone() },
+        ..TemplateVm::default()
+    }
 }

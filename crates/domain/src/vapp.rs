@@ -38,6 +38,8 @@ pub struct Deploy {
     pub name: String,
     pub description: String,
     pub power_on: bool,
+    /// Which version of an uploaded item; None: the newest.
+    pub version: Option<i32>,
     /// By the machine's name in the template.
     pub sizes: BTreeMap<String, Size>,
     pub parameters: BTreeMap<String, String>,
@@ -94,7 +96,10 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
     let action = Action::VappCreate;
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Owned(actor.org, actor.user))?;
-        let template = d.store.template(actor, Action::TemplateView, template).await?;
+        let mut template = d.store.template(actor, Action::TemplateView, template).await?.into_inner();
+        if let Some(number) = ask.version {
+            template.vms = version(d, &template, number).await?;
+        }
         can::or_not_now(can::template(&template, action))?;
         let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
         // the provider sees every template, and the VDC's organization may not
@@ -133,6 +138,13 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
         create_with(d, actor, action, new, &spec, &ask.guest).await
     })
     .await
+}
+
+/// The machines of an earlier version.
+async fn version(d: &Domain, template: &Template, number: i32) -> Result<Vec<TemplateVm>> {
+    let all = d.store.versions_of(template.id).await?;
+    let found = all.into_iter().find(|v| v.number == number).map(|v| v.vms);
+    found.ok_or_else(|| Error::NotNow(format!("Not now: there is no version {number} of {} any more.", template.name)))
 }
 
 /// An empty vApp, or one of machines described one by one.

@@ -160,6 +160,14 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
         Action::VmCreate if vapp.instance_of.is_some() => {
             Err("Its VMs come from a template as they are. Make another vApp for more.".into())
         }
+        Action::VappCapture if vapp.instance_of.is_some() => {
+            Err("OpenShift made it from a template. Capture what that template is made from.".into())
+        }
+        Action::VappCapture if n.all == 0 => Err("It has no VMs.".into()),
+        Action::VappCapture if vapp.hub.is_none() => Err("It is on no hub yet.".into()),
+        Action::VappCapture if n.stopped < n.all => {
+            Err("Not all its VMs are stopped, and a disk that is written can't be copied. Power it off first.".into())
+        }
         Action::VappPowerOn
         | Action::VappPowerOff
         | Action::VappShutdown

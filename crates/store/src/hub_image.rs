@@ -13,7 +13,9 @@ pub struct HubImage {
     pub template: TemplateId,
     pub template_name: String,
     pub name: String,
-    pub file: Uuid,
+    /// None: it is a copy of a disk, on one hub only.
+    pub file: Option<Uuid>,
+    pub taken_from: Option<(String, String)>,
     pub position: i64,
     pub size: i64,
     pub virtual_size: i64,
@@ -98,7 +100,7 @@ impl Store {
     pub async fn hub_image(&self, id: Uuid) -> Result<Option<HubImage>> {
         let r = sqlx::query!(
             r#"select h.image_id, h.hub_id, h.uid, h.ready_at is not null as "ready!", h.unwanted_at is not null as "unwanted!", t.org_id,
-                      t.id as template, t.name as template_name, i.name, i.file_id, i.position, i.size, i.virtual_size,
+                      t.id as template, t.name as template_name, i.name, i.file_id, i.position, i.hub_id as "of_hub?", i.taken_from, i.size, i.virtual_size,
                       (select count(*) from vms m where m.hub_id = h.hub_id and m.gone_at is null and m.deleted_at is null
                          and m.obs_state in ('', 'provisioning')
                          and m.disks @> jsonb_build_array(jsonb_build_object('image', 'image/' || i.id))) as "used_by!"
@@ -110,6 +112,10 @@ impl Store {
         .await
         .map_err(mapped)?;
         Ok(r.map(|r| HubImage {
+            taken_from: match &r.of_hub {
+                Some(of) if *of == r.hub_id => r.taken_from.split_once('/').map(|(n, c)| (n.to_owned(), c.to_owned())),
+                _ => None,
+            },
             id,
             image: r.image_id,
             hub: HubId(r.hub_id),
@@ -170,6 +176,7 @@ impl Store {
         .await
         .map_err(mapped)?;
         self.image_task(image, "success", Some(100), "").await?;
+        self.capture_stands(image.image, None).await?;
         // whatever waits for it goes on
         self.wake_waiting(&image.hub.0).await
     }
@@ -186,6 +193,9 @@ impl Store {
         .execute(&self.pool)
         .await
         .map_err(mapped)?;
+        if over {
+            self.capture_stands(image.image, Some(why)).await?;
+        }
         self.image_task(image, if over { "error" } else { "running" }, None, why).await
     }
 

@@ -8,6 +8,16 @@ use model::{
 use sqlx::types::Json;
 use uuid::Uuid;
 
+/// A disk that becomes an image by a copy on its hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    pub id: Uuid,
+    pub name: String,
+    pub size_mb: i64,
+    /// Its namespace and claim on the hub.
+    pub from: (String, String),
+}
+
 /// A disk or disc of a new version: a part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewImage {
@@ -39,7 +49,7 @@ impl Store {
                             and not exists (select from images i where i.version_id = v.id and not exists
                                 (select from hub_images c where c.image_id = i.id and c.hub_id = h.id and c.ready_at is not null))
                             order by 1) as "hubs!"
-               from item_versions v where v.template_id = $1 and v.deleted_at is null order by v.number desc"#,
+               from item_versions v where v.template_id = $1 and v.deleted_at is null and v.ready_at is not null order by v.number desc"#,
             template.0
         )
         .fetch_all(&self.pool)
@@ -59,6 +69,64 @@ impl Store {
                 created_by: r.created_by,
             })
             .collect())
+    }
+
+    /// A captured version whose disks are all copied is there for everybody; or why it will not be.
+    pub(crate) async fn capture_stands(&self, image: Uuid, failed: Option<&str>) -> Result<()> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let version = sqlx::query!(
+            r#"select v.id, v.template_id, t.catalog_id,
+                      not exists (select from images o where o.version_id = v.id and not exists
+                          (select from hub_images h where h.image_id = o.id and h.ready_at is not null)) as "whole!"
+               from images i join item_versions v on v.id = i.version_id join templates t on t.id = v.template_id
+               where i.id = $1 and v.ready_at is null for update of v"#,
+            image
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        let Some(v) = version else { return Ok(()) };
+        let template = TemplateId(v.template_id);
+        match failed {
+            Some(why) => end_capture(&mut tx, template, "error", why).await?,
+            None if v.whole => {
+                sqlx::query!("update item_versions set ready_at = now() where id = $1", v.id)
+                    .execute(&mut *tx)
+                    .await
+                    .map_err(mapped)?;
+                newest(&mut tx, template, CatalogId(v.catalog_id)).await?;
+                end_capture(&mut tx, template, "success", "").await?;
+            }
+            None => {}
+        }
+        tx.commit().await.map_err(mapped)
+    }
+
+    /// A captured version without any disk.
+    pub async fn capture_whole(&self, template: TemplateId) -> Result<()> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let catalog = sqlx::query_scalar!(
+            "update item_versions v set ready_at = now() from templates t where t.id = v.template_id and t.id = $1 returning t.catalog_id",
+            template.0
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        if let Some(catalog) = catalog {
+            newest(&mut tx, template, CatalogId(catalog)).await?;
+        }
+        end_capture(&mut tx, template, "success", "").await?;
+        tx.commit().await.map_err(mapped)
+    }
+
+    /// Hubs that alone have what a vApp is made from.
+    pub async fn hubs_of_captures(&self, vapp: model::VappId) -> Result<Vec<HubId>> {
+        let hubs = sqlx::query_scalar!(
+            r#"select distinct i.hub_id as "hub!" from vms v cross join lateral jsonb_array_elements(v.disks) d
+               join images i on d.value ->> 'image' = 'image/' || i.id where v.vapp_id = $1 and i.hub_id is not null"#,
+            vapp.0
+        );
+        Ok(hubs.fetch_all(&self.pool).await.map_err(mapped)?.into_iter().map(HubId).collect())
     }
 
     /// What was uploaded is good: it becomes the newest version of its item. False: the work is not this worker's any more.
@@ -127,12 +195,26 @@ impl Store {
     }
 }
 
+async fn end_capture(tx: &mut sqlx::PgConnection, template: TemplateId, status: &str, message: &str) -> Result<()> {
+    sqlx::query!(
+        "update tasks set status = $2, message = $3, ended_at = clock_timestamp(), progress = case when $2 = 'success' then 100 else progress end
+         where object_id = $1 and operation = 'vapp.capture' and status in ('queued', 'running')",
+        template.0,
+        status,
+        message
+    )
+    .execute(tx)
+    .await
+    .map_err(mapped)?;
+    Ok(())
+}
+
 /// The item shows its newest version, and its catalog counts the change.
 async fn newest(tx: &mut sqlx::PgConnection, template: TemplateId, catalog: CatalogId) -> Result<()> {
     sqlx::query!(
         "update templates t set vms = coalesce(v.vms, '[]'), os = coalesce(v.os, ''), version = t.version + 1, updated_at = now()
          from (select 1) one left join lateral
-              (select vms, os from item_versions where template_id = $1 and deleted_at is null order by number desc limit 1) v on true
+              (select vms, os from item_versions where template_id = $1 and deleted_at is null and ready_at is not null order by number desc limit 1) v on true
          where t.id = $1",
         template.0
     )
@@ -169,6 +251,58 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// A first version whose images are copies of disks on a hub. Workers make them.
+    pub async fn item_capture(
+        &mut self,
+        id: TemplateId,
+        org: OrgId,
+        hub: &HubId,
+        vms: &[TemplateVm],
+        disks: &[Captured],
+    ) -> Result<()> {
+        let version = Uuid::now_v7();
+        let size: i64 = disks.iter().map(|d| d.size_mb << 20).sum();
+        sqlx::query!(
+            "insert into item_versions (id, template_id, number, os, vms, size, created_by, ready_at) values ($1, $2, 1, $3, $4, $5, $6, null)",
+            version,
+            id.0,
+            vms.first().map(|v| v.os.clone()).unwrap_or_default(),
+            Json(vms) as _,
+            size,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        for d in disks {
+            sqlx::query!(
+                "insert into images (id, version_id, name, position, size, virtual_size, format, sha256, hub_id, taken_from)
+                 values ($1, $2, $3, 0, $4, $4, 'raw', '', $5, $6)",
+                d.id,
+                version,
+                d.name,
+                d.size_mb << 20,
+                hub.0,
+                format!("{}/{}", d.from.0, d.from.1)
+            )
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+            sqlx::query!(
+                "with made as (insert into hub_images (id, image_id, hub_id) values (gen_random_uuid(), $1, $2) returning id)
+                 insert into work (kind, id, org_id, hub_id, request_id) select 'image', id, $3, $2, $4 from made",
+                d.id,
+                hub.0,
+                org.0,
+                self.actor.origin.request_id
+            )
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        }
+        Ok(())
+    }
+
     /// Nobody sees it from now on. What hubs have of it goes when nothing there needs it any more.
     pub async fn item_delete(&mut self, item: &Authorized<Template>) -> Result<()> {
         sqlx::query!(
@@ -190,6 +324,7 @@ impl Write<'_> {
             .await
             .map_err(mapped)?;
         end_task(&mut self.tx, item.id, "aborted", "It was deleted.").await?;
+        end_capture(&mut self.tx, item.id, "aborted", "It was deleted.").await?;
         sqlx::query!("update catalogs set contents = contents + 1 where id = $1", item.catalog.0)
             .execute(&mut *self.tx)
             .await

@@ -45,7 +45,7 @@ pub use hub::SealedCredential;
 pub use hub_image::{HubImage, ImageWanted};
 pub use hub_state::{Finding, HubReport, Trouble};
 pub use idp::IdentityProvider;
-pub use item::{NewImage, NewVersion};
+pub use item::{Captured, NewImage, NewVersion};
 pub use keys::{DataKey, Resealed, Rewrapped};
 pub use network_work::{NetworkPlace, NetworkWork};
 pub use nic::{Macs, NicNetwork, NicWork, SeenNic};

@@ -290,6 +290,10 @@ async fn an_item_has_versions_and_shows_the_newest_that_is_left() {
     assert_eq!(shown, [(2, "larger", 128), (1, "", 64)]);
     let size = async || catalog::template(d, &stage.admin, template).await.unwrap().storage_mb();
     assert_eq!(size().await, 128);
+    // an earlier one can be told
+    let ask = vapp::Deploy { name: "old".into(), version: Some(1), ..vapp::Deploy::default() };
+    let old = vapp::deploy(d, &stage.admin, stage.acme.vdc("prod"), template, ask).await.unwrap().vapp;
+    assert_eq!(stage.vms(old).await[0].disks[0].size_mb, 64);
     item::delete_version(d, &stage.admin, template, 2).await.unwrap();
     assert_eq!(size().await, 64);
     assert!(item::delete_version(d, &stage.admin, template, 2).await.is_err());
@@ -373,4 +377,40 @@ async fn the_pages_lead_from_a_catalog_to_a_template_and_its_versions() {
     browser.get(&template).await.must(200).says("No version yet");
     browser.fill(&format!("{template}/delete"), &[]).await.must(303);
     browser.get(&template).await.must(404);
+}
+
+#[tokio::test]
+async fn a_stopped_vapp_is_captured_and_deployed_again_where_its_disks_are() {
+    let stage = Stage::on(&["one", "two"]).await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let d = &stage.app.domain;
+    let id = stage.deploy("web-and-db", "shop").await;
+    let vms = stage.running(id).await;
+    let hub = vms[0].hub.clone().unwrap();
+    let page = format!("/tenant/acme/vapps/{id}/capture");
+    desk.browser.get(&page).await.must(200).says("Not all its VMs are stopped");
+    vapp::power(d, &stage.admin, id, Action::VappPowerOff).await.unwrap();
+    let stopped = async || stage.vms(id).await.iter().all(|v| v.state() == model::vm::VmState::Stopped);
+    stage.until("stopped VMs", stopped).await;
+
+    let catalog = desk.catalog.to_string();
+    let done = desk.browser.fill(&page, &[("name", "golden"), ("catalog", &catalog)]).await.must(303);
+    let template: TemplateId = done.location().rsplit('/').next().unwrap().parse().unwrap();
+    let task = async || stage.task_of(template.0, Action::VappCapture).await.0 == TaskStatus::Success;
+    stage.until("the copies", task).await;
+    let read = catalog::template(d, &stage.admin, template).await.unwrap();
+    assert_eq!((read.vms.len(), vms.len()), (2, 2));
+    assert!(read.vms.iter().flat_map(|v| &v.disks).all(|d| d.image.starts_with("image/")));
+
+    // on the hub where it was captured, with disks that are copies of the copies
+    let again = stage.deploy("golden", "again").await;
+    let made = stage.running(again).await;
+    assert!(made.iter().all(|v| v.hub.as_ref() == Some(&hub)), "{made:?}");
+    item::delete(d, &stage.admin, template).await.unwrap();
+    let left = || {
+        let all = stage.hubs.hub(&hub.0).objects(VOLUMES.0, VOLUMES.1);
+        all.iter().filter(|o| !o["metadata"]["labels"]["ssvirt.io/image-id"].is_null()).count()
+    };
+    stage.until("the end of the copies", async || left() == 0).await;
+    assert!(made.iter().all(|v| v.made));
 }

@@ -11,9 +11,15 @@ pub struct Image {
     /// What people call it.
     pub title: String,
     pub size_mb: u64,
+    /// The namespace and name of a disk that it is a copy of; None: its bytes are sent.
+    pub copy_of: Option<(String, String)>,
 }
 
 pub fn data_volume(image: &Image) -> Value {
+    let source = match &image.copy_of {
+        Some((namespace, name)) => json!({"pvc": {"namespace": namespace, "name": name}}),
+        None => json!({"upload": {}}),
+    };
     json!({
         "apiVersion": "cdi.kubevirt.io/v1beta1",
         "kind": "DataVolume",
@@ -29,7 +35,7 @@ pub fn data_volume(image: &Image) -> Value {
             },
         },
         "spec": {
-            "source": {"upload": {}},
+            "source": source,
             "storage": {"resources": {"requests": {"storage": format!("{}Mi", image.size_mb)}}},
         },
     })

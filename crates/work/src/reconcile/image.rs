@@ -73,6 +73,9 @@ async fn namespace(shared: &Shared, hub: &HubId) -> Result<String> {
 }
 
 async fn bring(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outcome> {
+    if image.file.is_none() && image.taken_from.is_none() {
+        return Ok(Outcome::Failed("It was captured on another hub, and is there only.".into()));
+    }
     let client = shared.hubs.client(&image.hub).await?;
     let key = Key::new(namespace(shared, &image.hub).await?, image_name(image.image));
     let wanted = shape::Image {
@@ -81,6 +84,7 @@ async fn bring(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outco
         namespace: key.namespace.clone(),
         title: format!("{} of {}", image.name, image.template_name),
         size_mb: image.virtual_size.unsigned_abs().div_ceil(1 << 20).max(1),
+        copy_of: image.taken_from.clone(),
     };
     let owner = Owner::new(IMAGE_ID, image.image);
     let manifest = shape::data_volume(&wanted);
@@ -115,11 +119,12 @@ async fn send(shared: &Shared, claim: &Claim, image: &HubImage, client: &Client,
     let Some(area) = &shared.area else {
         return Ok(Outcome::Retry(None, "images.directory is not set, so images can't be read".into()));
     };
+    let Some(file) = image.file else { return Ok(Outcome::Failed("There is no file behind it.".into())) };
     let (position, size) = (image.position.unsigned_abs(), image.size.unsigned_abs());
-    let part = match area.part(image.file, position, size).await {
+    let part = match area.part(file, position, size).await {
         Ok(part) => part,
         Err(e) => {
-            tracing::error!(file = %image.file, error = %e, "an image is not in the transfer area");
+            tracing::error!(%file, error = %e, "an image is not in the transfer area");
             return Ok(Outcome::Retry(None, "its file is not in the transfer area".into()));
         }
     };

@@ -44,9 +44,13 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
 async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Option<model::HubId>> {
     let started = Instant::now();
     let candidates = shared.store.candidates(vapp.template_source.as_deref(), Some(vapp.vdc)).await?;
+    let mut bound_to = shared.store.hubs_with_machines_of(vapp.id).await?;
+    if bound_to.is_empty() {
+        bound_to = shared.store.hubs_of_captures(vapp.id).await?;
+    }
     let wish = placement::Wish {
         capability: Some(can::VMS),
-        bound_to: shared.store.hubs_with_machines_of(vapp.id).await?,
+        bound_to,
         cpus: vapp.cpus,
         memory_mb: vapp.memory_mb,
         ..shared.store.wishes(vapp.org, vapp.vdc).await?

@@ -59,6 +59,7 @@ impl World {
         world.template(catalog, "zebra-template").await;
         world.upload(catalog, "zebra-upload").await;
         world.network(&world.zebra, "zebra-vdc", "zebra-network").await;
+        world.catalog(&world.acme, "into").await;
         world
     }
 
@@ -161,7 +162,7 @@ impl World {
         let made =
             vapp::compose(&app.domain, &operator, org.vdc(vdc), spec, vapp::Guest::default()).await.unwrap().vapp;
         let (power, seen) = match path.split('/').next_back() {
-            Some("power-on") => ("off", "stopped"),
+            Some("power-on" | "capture") => ("off", "stopped"),
             Some("discard") => ("suspended", "suspended"),
             _ => ("on", "running"),
         };
@@ -175,6 +176,10 @@ impl World {
                 ..NetworkForm::default()
             };
             vapp_network::create(&app.domain, &operator, made, form).await.unwrap();
+        }
+        if path.ends_with("/capture") {
+            let hub = self.hub(false).await;
+            app.db.execute(&format!("update vapps set hub_id = '{hub}' where id = '{made}'")).await;
         }
         made
     }
@@ -314,6 +319,11 @@ impl World {
             }
             Some("upload") => vec![("name", format!("new-{n}")), ("kind", "media".into())],
             Some("delete") if path.contains("/versions/") => vec![("number", "1".into())],
+            Some("capture") => {
+                let catalog =
+                    format!("select id::text from catalogs where name = 'into' and org_id = '{}'", self.acme.id);
+                vec![("name", format!("new-{n}")), ("catalog", self.app.db.text(&catalog).await)]
+            }
             Some("add") => vec![
                 ("name", format!("new-{n}")),
                 ("cpus", "1".into()),
