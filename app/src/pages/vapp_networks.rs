@@ -106,12 +106,23 @@ fn picture(networks: &[Network], vms: &[Vm]) -> AnyView {
         }
     });
     let machines = machines.collect_view();
+    // where a wire ends: others pass behind
+    let ends = vms.iter().enumerate().flat_map(|(i, m)| {
+        let (left, width, many) = (i * step + 12, step - 24, m.nics.len().max(1));
+        let buses = &buses;
+        m.nics.iter().enumerate().filter_map(move |(k, nic)| {
+            let bus = buses.iter().position(|b| is_on(nic, b))?;
+            Some((left + width * (k + 1) / (many + 1), 12 + bus * BUS + 28))
+        })
+    });
+    let ends = ends.map(|(x, y)| view! { <circle class="end" cx=x cy=y r="4" /> }).collect_view();
     let words = in_words(&buses, vms);
     view! {
         <div class="wrap pic" tabindex="0" role="group" aria-label="Network picture">
             <svg class="net" viewBox=format!("0 0 {WIDTH} {height}") role="img" aria-label=words>
                 {machines}
                 {lines}
+                {ends}
             </svg>
         </div>
     }

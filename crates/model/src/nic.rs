@@ -32,7 +32,7 @@ impl IpMode {
 
     pub fn label(self) -> &'static str {
         match self {
-            IpMode::Pool => "From the pool",
+            IpMode::Pool => "Pool",
             IpMode::Manual => "Static",
             IpMode::Dhcp => "DHCP",
             IpMode::None => "None",

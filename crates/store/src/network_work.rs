@@ -114,6 +114,12 @@ impl Store {
 
     /// The network is to be in that VDC's namespace on that hub.
     pub async fn network_want(&self, network: NetworkId, vdc: VdcId, hub: &HubId) -> Result<()> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        // the VDC before its networks, as where machines are made in it
+        sqlx::query!("select id from vdcs where id = $1 for key share", vdc.0)
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(mapped)?;
         sqlx::query!(
             "insert into network_places (network_id, vdc_id, hub_id) select id, $2, $3 from networks where id = $1 and deleted_at is null
              on conflict do nothing",
@@ -121,10 +127,10 @@ impl Store {
             vdc.0,
             hub.0
         )
-        .execute(&self.pool)
+        .execute(&mut *tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        tx.commit().await.map_err(mapped)
     }
 
     /// It is on the hub. False: the claim is not ours any more.
