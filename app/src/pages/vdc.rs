@@ -4,7 +4,7 @@ use super::{
     limits::{cell_meter, meters},
     recent_events::event_section,
     recent_tasks::task_table,
-    vdc_form, wishes,
+    vdc_form, vdc_storage, wishes,
 };
 use crate::{
     parts::*,
@@ -25,7 +25,8 @@ pub(super) const ON: &str = "VDCs";
 pub(super) const LIST: &str = "/vdcs";
 
 pub fn routes(r: Routes) -> Routes {
-    r.both(LIST, list)
+    vdc_storage::routes(r)
+        .both(LIST, list)
         .both_csv("/vdcs.csv", csv)
         .both_form("/vdcs/new", vdc_form::new_page, vdc_form::create)
         .both("/vdcs/{id}", page)
@@ -261,9 +262,11 @@ async fn page(visit: Visit) -> Result<Sheet> {
         true => Some(vdc::hubs(visit.domain(), &visit.actor, v.id).await?),
         false => None,
     };
+    let storage = vdc_storage::section(&visit, &v).await?;
     let body = view! {
         <PageHead title=v.name.clone() sub="VDC" lede=v.description.clone() acts says=state(&v, true).into_any() />
         <Section title="Quota" sub="used of what it may have">{meters}</Section>
+        {storage}
         <Section title="Allocation">{model}</Section>
         {wishes::vdc_facts(&v, on)}
         {tasks}

@@ -3,7 +3,7 @@ use super::{
     machine_state::vm_badge,
     power_menu::{POWER, PowerOp, main_line, main_op},
     sizes::memory_words,
-    vm_form, vm_nics, vm_page,
+    vm_disks, vm_form, vm_nics, vm_page, vm_snapshots,
 };
 use crate::{
     parts::*,
@@ -23,8 +23,10 @@ pub(super) const ON: &str = "VMs";
 pub(super) const LIST: &str = "/vms";
 
 pub fn routes(r: Routes) -> Routes {
-    let r =
-        vm_nics::routes(vm_form::routes(r)).both(LIST, list).both_csv("/vms.csv", csv).both("/vms/{id}", vm_page::page);
+    let r = vm_nics::routes(vm_snapshots::routes(vm_disks::routes(vm_form::routes(r))))
+        .both(LIST, list)
+        .both_csv("/vms.csv", csv)
+        .both("/vms/{id}", vm_page::page);
     POWER.iter().fold(r, |r, op| r.both_act(&format!("{LIST}/{{id}}/{}", op.slug), move |v, _| power(v, op)))
 }
 

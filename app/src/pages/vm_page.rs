@@ -8,7 +8,7 @@ use super::{
     sizes::{cpu_words, disk_words, memory_words},
     vapp::placement_section,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
-    vm_nics,
+    vm_disks, vm_nics, vm_snapshots,
 };
 use crate::{
     parts::*,
@@ -17,7 +17,7 @@ use crate::{
 };
 use domain::{event, task, vapp};
 use leptos::prelude::*;
-use model::{Action, Result, can, event::Event, quota::Measure, vm::Vm};
+use model::{Action, Result, can, event::Event, vm::Vm};
 
 pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let v = find(&visit, Action::VmView).await?;
@@ -35,6 +35,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let (addresses, hardware) = (addresses(&v), hardware(&v));
     let resizes = may(&visit, &v, Action::VmResize) && can::vm(&v, Action::VmResize).is_ok();
     let change = resizes.then(|| view! { <a href=href(&visit, v.id, "/resize")>"Change"</a> }).into_any();
+    let snapshots = vm_snapshots::section(&visit, &v).await?;
     let body = view! {
         <PageHead
             title=v.name.clone()
@@ -49,7 +50,8 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
             <Section title="Addresses">{addresses}</Section>
             <Section title="Hardware" acts=change>{hardware}</Section>
         </div>
-        {disks(&v, visit.place == Place::Provider)}
+        {vm_disks::section(&visit, &v)}
+        {snapshots}
         {vm_nics::section(&visit, &v)}
         {placement}
         {tasks}
@@ -144,33 +146,6 @@ fn sized(asked: String, seen: Option<String>) -> AnyView {
         }
         .into_any(),
     }
-}
-
-fn disks(v: &Vm, provider: bool) -> Option<AnyView> {
-    let heads = vec![Head::new("Name"), Head::new("Made from"), Head::new("Storage"), Head::new("Size").number()];
-    let rows = v.disks.iter().map(|d| {
-        // where an image is kept on hubs says nothing to a tenant
-        let from = match (d.image.rsplit('/').next(), provider) {
-            (None | Some(""), _) => "nothing".to_owned(),
-            (Some(name), false) => name.to_owned(),
-            (Some(_), true) => d.image.clone(),
-        };
-        let class = if d.storage_class.is_empty() { "default".to_owned() } else { d.storage_class.clone() };
-        let size = Measure::Storage.words(d.size_mb);
-        let cells = view! {
-            <NameCell name=d.name.clone() />
-            <Cell label="Made from" wraps=true>{from}</Cell>
-            <Cell label="Storage">{class}</Cell>
-            <Cell label="Size" number=true>{size}</Cell>
-        };
-        view! { <Row id=format!("disk-{}", d.name)>{cells}</Row> }
-    });
-    let rows = rows.collect_view();
-    let sub = format!("{}, {}", plural(v.disks.len() as u64, "disk", "disks"), disk_words(&v.disks));
-    (!v.disks.is_empty()).then(|| {
-        let table = view! { <Table caption="Disks" heads>{rows}</Table> };
-        view! { <Section title="Disks" sub>{table}</Section> }.into_any()
-    })
 }
 
 fn margin(visit: &Visit, v: &Vm, events: &[Event]) -> AnyView {

@@ -17,7 +17,11 @@ type Entry = (Icon, &'static str, &'static str, Option<Action>);
 
 const HOME: &[Entry] = &[(Icon::Home, "Home", "", None)];
 /// Everybody has their own; the lists show what one may see.
-const COMPUTE: &[Entry] = &[(Icon::Vapp, "vApps", "/vapps", None), (Icon::Vm, "VMs", "/vms", None)];
+const COMPUTE: &[Entry] = &[
+    (Icon::Vapp, "vApps", "/vapps", None),
+    (Icon::Vm, "VMs", "/vms", None),
+    (Icon::Disk, "Disks", "/disks", Some(Action::DiskList)),
+];
 const NETWORK: &[Entry] = &[(Icon::Network, "Networks", "/networks", Some(Action::NetworkList))];
 const LIBRARY: &[Entry] = &[(Icon::Catalog, "Catalogs", "/catalogs", Some(Action::CatalogList))];
 const ACTIVITY: &[Entry] = &[(Icon::Tasks, "Tasks", "/tasks", None), (Icon::Events, "Events", "/events", None)];
@@ -38,7 +42,11 @@ const PROVIDER: &[(&str, &[Entry])] = &[
     ("Library", LIBRARY),
     (
         "Infrastructure",
-        &[(Icon::Hub, "Hubs", "/hubs", Some(Action::HubList)), (Icon::Work, "Work", "/work", Some(Action::WorkList))],
+        &[
+            (Icon::Hub, "Hubs", "/hubs", Some(Action::HubList)),
+            (Icon::Disk, "Storage policies", "/storage", Some(Action::PolicyList)),
+            (Icon::Work, "Work", "/work", Some(Action::WorkList)),
+        ],
     ),
     ("Activity", ACTIVITY),
     ("Say and prove", &[(Icon::Audit, "Audit", "/audit", Some(Action::AuditList))]),

@@ -34,6 +34,8 @@ pub fn object_href(visit: &Visit, kind: &str, id: Uuid) -> Option<String> {
         (Kind::Template, _) => ("/templates", Action::TemplateView),
         // whose it is, is not known here: one's own needs no right, and its page answers for itself
         (Kind::Vapp, _) => return Some(visit.at(format!("/vapps/{id}"))),
+        (Kind::Disk, _) => ("/disks", Action::DiskView),
+        (Kind::StoragePolicy, Place::Provider) => ("/storage", Action::PolicyView),
         (Kind::Vm, _) => return Some(visit.at(format!("/vms/{id}"))),
         _ => return None,
     };

@@ -288,6 +288,28 @@ impl Client {
         }
     }
 
+    /// Plugs a volume into a VM that runs (`shape::disk::plug_options`). It carries no uid, so look before and after.
+    pub async fn add_volume(&self, key: &Key, options: Value) -> Result<()> {
+        self.vm_volume(key, "addvolume", options).await
+    }
+
+    /// Takes a volume out of a VM that runs.
+    pub async fn remove_volume(&self, key: &Key, name: &str) -> Result<()> {
+        self.vm_volume(key, "removevolume", json!({"name": name})).await
+    }
+
+    async fn vm_volume(&self, key: &Key, verb: &str, options: Value) -> Result<()> {
+        check_name(&key.namespace)?;
+        check_name(&key.name)?;
+        let base = "/apis/subresources.kubevirt.io/v1/namespaces";
+        let path = format!("{base}/{}/virtualmachines/{}/{verb}", key.namespace, key.name);
+        match self.call(Call::new(Method::PUT, path).body(options)).await {
+            Ok(_) => Ok(()),
+            Err(Error::Conflict(m)) => Err(Error::NotNow(m)),
+            Err(e) => Err(e),
+        }
+    }
+
     /// What the agent inside the guest says, if one is there.
     pub async fn guest_info(&self, key: &Key) -> Result<Value> {
         check_name(&key.namespace)?;

@@ -2,10 +2,13 @@
 use crate::{
     Action, Error, Result, UserId,
     catalog::Catalog,
+    disk::{Disk, DiskState},
     hub::{Capability, Hub},
     network::Network,
     org::Org,
     role::Role,
+    snapshot::MOST_OF_VM,
+    storage::StoragePolicy,
     template::{ItemKind, Template},
     upload::{Upload, UploadState},
     user::User,
@@ -197,6 +200,15 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
         (_, VmState::Missing) => {
             Err("It was deleted on its hub by hand. Delete it here, and deploy it again if it is still needed.".into())
         }
+        (Action::VmDiskAdd | Action::VmDiskEdit | Action::VmDiskRemove | Action::VmDiskAttach, _)
+            if vm.snapshots > 0 =>
+        {
+            Err(format!(
+                "It has {}, and its disks stay as they are for them. Delete them first.",
+                count(vm.snapshots, "snapshot", "snapshots")
+            ))
+        }
+        (Action::VmSnapshot | Action::VmRevert | Action::VmSnapshotDelete, _) => snapshot(vm, action),
         (Action::VmPowerOn, _) if !vm.vdc_enabled => Err(disabled(&vm.vdc_name)),
         (Action::VmPowerOn, VmState::Running | VmState::Migrating) => Err("It runs.".into()),
         (Action::VmPowerOn, VmState::Starting) => Err("It is starting.".into()),
@@ -212,6 +224,65 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
         }
         (Action::VmDiscard, state) if state != VmState::Suspended => Err("It is not suspended.".into()),
         _ => Ok(()),
+    }
+}
+
+/// An independent disk.
+pub fn disk(disk: &Disk, action: Action) -> Result<(), WhyNot> {
+    match (action, disk.state()) {
+        (Action::DiskView, _) => Ok(()),
+        (_, DiskState::Deleting) => Err("It is being deleted.".into()),
+        (Action::DiskDelete | Action::VmDiskAttach, _) if disk.vm.is_some() => {
+            let vm = disk.vm.as_ref().map_or("", |(_, name)| name);
+            Err(format!("It is in use by the VM {vm}. Detach it first."))
+        }
+        (Action::DiskDelete | Action::VmDiskAttach, _) if disk.leaving.is_some() => {
+            let vm = disk.leaving.as_ref().map_or("", |(_, name)| name);
+            Err(format!("The VM {vm} still uses it: it is free when that is stopped or lets go of it."))
+        }
+        (Action::DiskDelete, _) => Ok(()),
+        (_, DiskState::Missing) => Err("It was deleted on its hub by hand. Delete it here.".into()),
+        (Action::VmDiskDetach, _) if disk.vm.is_none() => Err("It is in no VM.".into()),
+        (Action::VmDiskAttach, _) if !disk.vdc_enabled => Err(disabled(&disk.vdc_name)),
+        _ => Ok(()),
+    }
+}
+
+pub fn policy(policy: &StoragePolicy, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::PolicyDelete if policy.is_default => {
+            Err("New VDCs begin with it. Make another policy the default first.".into())
+        }
+        Action::PolicyDelete if policy.disks > 0 => {
+            Err(format!("{} made of it. Delete them first.", count(policy.disks, "disk is", "disks are")))
+        }
+        Action::PolicyDelete if policy.vdcs > 0 => {
+            Err(format!("{} use it. Take it out of their storage first.", count(policy.vdcs, "VDC may", "VDCs may")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn snapshot(vm: &Vm, action: Action) -> Result<(), WhyNot> {
+    let independent = vm.disks.iter().find(|d| d.independent);
+    match action {
+        Action::VmRevert | Action::VmSnapshotDelete if vm.snapshots == 0 => Err("It has no snapshot.".into()),
+        Action::VmSnapshotDelete => Ok(()),
+        _ if !vm.made => Err("It is not made yet.".into()),
+        _ if vm.reverting => Err("It is being brought back to a snapshot.".into()),
+        _ if vm.snapshots_offered == Some(false) => {
+            Err("The hub it is on makes no snapshots. The provider can change that.".into())
+        }
+        Action::VmSnapshot if vm.snapshots >= MOST_OF_VM => {
+            Err(format!("It has {MOST_OF_VM} snapshots, and no VM has more. Delete one first."))
+        }
+        _ => match independent {
+            Some(disk) => Err(format!(
+                "The independent disk {} is in it, which would be taken along. Detach it first.",
+                disk.name
+            )),
+            None => Ok(()),
+        },
     }
 }
 

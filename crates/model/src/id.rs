@@ -21,6 +21,9 @@ pub enum Kind {
     Vapp,
     Vm,
     Network,
+    Disk,
+    Snapshot,
+    StoragePolicy,
     Task,
     Session,
     Token,
@@ -29,7 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 18] = [
+    pub const ALL: [Kind; 21] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
@@ -43,6 +46,9 @@ impl Kind {
         Kind::Vapp,
         Kind::Vm,
         Kind::Network,
+        Kind::Disk,
+        Kind::Snapshot,
+        Kind::StoragePolicy,
         Kind::Task,
         Kind::Session,
         Kind::Token,
@@ -66,6 +72,9 @@ impl Kind {
             Kind::Vapp => "vapp",
             Kind::Vm => "vm",
             Kind::Network => "network",
+            Kind::Disk => "disk",
+            Kind::Snapshot => "snapshot",
+            Kind::StoragePolicy => "storageprofile",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "token",
@@ -87,7 +96,9 @@ impl Kind {
             Kind::Vdc => Some(Action::VdcList),
             Kind::Hub => Some(Action::HubList),
             Kind::Catalog | Kind::Template | Kind::Upload => Some(Action::CatalogList),
-            Kind::Vapp | Kind::Vm => Some(Action::VappList),
+            Kind::Vapp | Kind::Vm | Kind::Snapshot => Some(Action::VappList),
+            Kind::Disk => Some(Action::DiskList),
+            Kind::StoragePolicy => Some(Action::PolicyList),
             Kind::Network => Some(Action::NetworkList),
             Kind::Installation | Kind::Image | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => {
                 None
@@ -111,6 +122,9 @@ impl Kind {
             Kind::Vapp => "vApp",
             Kind::Vm => "VM",
             Kind::Network => "network",
+            Kind::Disk => "disk",
+            Kind::Snapshot => "snapshot",
+            Kind::StoragePolicy => "storage policy",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "API token",
@@ -183,7 +197,8 @@ macro_rules! ids {
 }
 
 ids!(
-    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, UploadId Upload, ImageId Image, VappId Vapp, VmId Vm, NetworkId Network, TaskId Task,
+    OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, UploadId Upload, ImageId Image, VappId Vapp, VmId Vm, NetworkId Network, DiskId Disk,
+    SnapshotId Snapshot, PolicyId StoragePolicy, TaskId Task,
     TokenId Token, EventId Event, AuditId Audit,
 );
 

@@ -5,6 +5,7 @@ pub mod audit;
 pub mod can;
 pub mod catalog;
 pub mod decide;
+pub mod disk;
 mod error;
 pub mod event;
 mod fields;
@@ -23,6 +24,8 @@ pub mod right;
 pub mod role;
 pub mod session;
 pub mod site;
+pub mod snapshot;
+pub mod storage;
 pub mod task;
 pub mod template;
 pub mod upload;
@@ -38,7 +41,7 @@ pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
 pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
 pub use hub::HubId;
 pub use id::{
-    AuditId, CatalogId, EventId, ImageId, Kind, NetworkId, OrgId, RoleId, TaskId, TemplateId, TokenId, UploadId,
-    UserId, VappId, VdcId, VmId,
+    AuditId, CatalogId, DiskId, EventId, ImageId, Kind, NetworkId, OrgId, PolicyId, RoleId, SnapshotId, TaskId,
+    TemplateId, TokenId, UploadId, UserId, VappId, VdcId, VmId,
 };
 pub use right::{Right, Rights};

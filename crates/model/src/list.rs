@@ -53,7 +53,9 @@ const OBJECT: FilterSpec = FilterSpec {
         ("vm", "VMs"),
         ("network", "Networks"),
         ("catalog", "Catalogs"),
+        ("disk", "Disks"),
         ("hub", "Hubs"),
+        ("storageprofile", "Storage policies"),
         ("session", "Sign-ins"),
     ],
 };
@@ -156,6 +158,24 @@ pub static VMS: ListSpec = ListSpec {
         HUB,
     ],
 };
+
+pub static DISKS: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created"), sort("size", "Size")],
+    descending: false,
+    filters: &[
+        FilterSpec {
+            key: "use",
+            label: "Use",
+            options: &[("free", "In no VM"), ("attached", "In a VM"), ("failed", "Failed or missing")],
+        },
+        ORGANIZATION,
+        VDC,
+        HUB,
+    ],
+};
+
+pub static POLICIES: ListSpec =
+    ListSpec { sorts: &[sort("name", "Name"), sort("created", "Created")], descending: false, filters: &[] };
 
 pub static TASKS: ListSpec = ListSpec {
     sorts: &[sort("started", "Started")],

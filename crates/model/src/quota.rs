@@ -173,7 +173,7 @@ impl Limits {
 
 impl Measure {
     /// The field of a form in which so much of it is asked for.
-    fn asked_in(self) -> &'static str {
+    pub fn asked_in(self) -> &'static str {
         match self {
             Measure::Vms => "vdc",
             Measure::Cpus => "cpus",

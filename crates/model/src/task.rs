@@ -1,6 +1,7 @@
 //! Tasks: what was asked for, until it is done.
 use crate::{
     Action, Kind, OrgId, TaskId, UserId,
+    disk::{Disk, DiskSeen},
     vm::{Power, Seen, Vm},
 };
 use serde::Serialize;
@@ -124,6 +125,9 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
     if vm.applied.is_none_or(|a| a < vm.generation) {
         return open(if vm.hub.is_none() { "A place for it is looked for." } else { "" });
     }
+    if matches!(action, Action::VmSnapshot | Action::VmRevert) && !vm.snapshot_problem.is_empty() {
+        return Verdict::Failed(vm.snapshot_problem.clone());
+    }
     match (vm.seen, vm.power) {
         (Seen::Missing, _) => Verdict::Failed("It was deleted on its hub by hand.".into()),
         (Seen::Failed, _) => Verdict::Failed(vm.reason.clone()),
@@ -133,6 +137,26 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         _ if !vm.outside.is_empty() => Verdict::Failed(vm.outside.clone()),
         (Seen::Provisioning, _) => open("Its disks are being made."),
         _ => open(""),
+    }
+}
+
+/// The same of an independent disk.
+pub fn disk_verdict(action: Action, disk: Option<&Disk>) -> Verdict {
+    let deleting = action == Action::DiskDelete;
+    let Some(disk) = disk else {
+        return if deleting { Verdict::Done } else { Verdict::Failed("It was deleted meanwhile.".into()) };
+    };
+    let open = |message: &str| Verdict::Open { progress: disk.progress, message: message.to_owned() };
+    match disk.seen {
+        _ if deleting => open(""),
+        _ if disk.deleted => Verdict::Failed("It is being deleted.".into()),
+        DiskSeen::Missing => Verdict::Failed("It was deleted on its hub by hand.".into()),
+        _ if !disk.problem.is_empty() => Verdict::Failed(disk.problem.clone()),
+        DiskSeen::Failed => Verdict::Failed(disk.reason.clone()),
+        _ if disk.hub.is_none() => open("A place for it is looked for."),
+        _ if disk.applied.is_none_or(|a| a < disk.generation) => open(""),
+        DiskSeen::Never | DiskSeen::Making => open("It is being made."),
+        DiskSeen::Ready => Verdict::Done,
     }
 }
 

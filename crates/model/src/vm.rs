@@ -1,6 +1,7 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
 use crate::{
-    OrgId, Problems, Result, UserId, VappId, VdcId, VmId,
+    DiskId, OrgId, Problems, Result, UserId, VappId, VdcId, VmId,
+    disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB},
     hub::HubId,
     name,
     nic::{self, Nic, NicSpec},
@@ -184,17 +185,30 @@ impl VmState {
     }
 }
 
-/// A disk that comes and goes with its machine.
+/// A disk in a machine, or of a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Disk {
-    /// Within the machine: `root`, `disk-1`.
+    /// None: of a template.
+    pub id: Option<DiskId>,
+    /// Within the machine: `root`, `disk-1`; of an independent disk its own.
     pub name: String,
     pub size_mb: i64,
     /// Where its first content comes from; empty: nothing on it.
     pub image: String,
-    /// Empty: the hub's default.
+    /// Of a template. A machine's disks are made of what their policy says.
     pub storage_class: String,
+    /// The storage policy's name; empty: the VDC's default.
+    pub policy: String,
+    pub bus: Bus,
+    /// It survives its machine.
+    pub independent: bool,
+    /// It was taken out or removed, and is in use until the machine stops.
+    pub leaving: bool,
+    pub seen: DiskSeen,
+    pub reason: String,
+    pub seen_mb: Option<i64>,
+    pub progress: Option<i16>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -247,6 +261,14 @@ pub struct Vm {
     pub outside: String,
     /// Why it can't be brought to what was asked for.
     pub problem: String,
+    /// How many it has.
+    pub snapshots: i64,
+    /// Does its hub make snapshots? None: it has none, or was not looked at.
+    pub snapshots_offered: Option<bool>,
+    /// It is being brought back to one.
+    pub reverting: bool,
+    /// Why the last one, or going back to one, did not work.
+    pub snapshot_problem: String,
     pub deleted: bool,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
@@ -331,11 +353,11 @@ impl VmSpec {
         };
         check_size(self.cpus, self.memory_mb, &mut problems);
         for disk in &self.disks {
-            if !(1..=64 * 1024 * 1024).contains(&disk.size_mb) {
+            if !(1..=MOST_MB).contains(&disk.size_mb) {
                 problems.add("disk", format!("Disk {} is from 1 MB to 64 TB.", disk.name));
             }
         }
-        if self.disks.len() > 16 {
+        if self.disks.len() > MOST_IN_VM {
             problems.add("disk", "At most 16 disks.");
         }
         if !(0..=1000).contains(&self.start_order) {

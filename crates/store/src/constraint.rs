@@ -20,12 +20,16 @@ const TAKEN: &[(&str, &str, &str)] = &[
     ("networks_vapp_name_taken", "name", "Another network of this vApp has that name. Choose another one."),
     ("nics_mac_taken", "nics", "Another NIC has that MAC address. Leave it empty, or choose another one."),
     ("addresses_taken", "nics", "That address was taken a moment ago. Choose another one."),
+    ("storage_policies_name_taken", "name", "Another storage policy has that name. Choose another one."),
+    ("disks_name_taken", "name", "Another disk of this VDC has that name. Choose another one."),
+    ("disks_in_vm_taken", "name", "Another disk of this VM has that name. Choose another one."),
+    ("snapshots_name_taken", "name", "Another snapshot of this VM has that name. Choose another one."),
     ("api_tokens_name_taken", "name", "Another of your tokens has that name. Choose another one."),
 ];
 
 /// Check constraints end in one of these; what stands before is the column.
 const CHECKS: [&str; 4] = ["_form", "_length", "_range", "_known"];
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 14] = [
     "organizations_",
     "roles_",
     "users_",
@@ -37,6 +41,9 @@ const TABLES: [&str; 11] = [
     "vapps_",
     "vms_",
     "networks_",
+    "storage_policies_",
+    "disks_",
+    "snapshots_",
 ];
 const FIELDS: &[&str] = &[
     "name",
@@ -63,6 +70,8 @@ const FIELDS: &[&str] = &[
     "gateway",
     "prefix",
     "dns_suffix",
+    "class",
+    "size",
 ];
 
 pub(crate) fn mapped(e: sqlx::Error) -> Error {

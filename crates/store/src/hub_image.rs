@@ -103,7 +103,7 @@ impl Store {
                       t.id as template, t.name as template_name, i.name, i.file_id, i.position, i.hub_id as "of_hub?", i.taken_from, i.size, i.virtual_size,
                       (select count(*) from vms m where m.hub_id = h.hub_id and m.gone_at is null and m.deleted_at is null
                          and m.obs_state in ('', 'provisioning')
-                         and m.disks @> jsonb_build_array(jsonb_build_object('image', 'image/' || i.id))) as "used_by!"
+                         and exists (select from disks k where k.vm_id = m.id and k.gone_at is null and k.image = 'image/' || i.id)) as "used_by!"
                from hub_images h join images i on i.id = h.image_id join item_versions v on v.id = i.version_id
                join templates t on t.id = v.template_id where h.id = $1"#,
             id

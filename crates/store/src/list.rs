@@ -50,6 +50,8 @@ macro_rules! living_columns {
              when 'vapp' then exists (select from vapps x where x.id = t.object_id and x.gone_at is null)
              when 'vm' then exists (select from vms x where x.id = t.object_id and x.gone_at is null)
              when 'network' then exists (select from networks x where x.id = t.object_id and x.gone_at is null and x.vapp_id is null)
+             when 'disk' then exists (select from disks x where x.id = t.object_id and x.gone_at is null)
+             when 'storageprofile' then exists (select from storage_policies x where x.id = t.object_id and x.deleted_at is null)
              when 'catalog' then exists (select from catalogs x where x.id = t.object_id and x.deleted_at is null)
              when 'hub' then exists (select from hubs x where x.uid = t.object_id)
              else false

@@ -80,7 +80,7 @@ impl Store {
     /// Everything that waits for a hub.
     pub async fn open_task_objects(&self) -> Result<Vec<(Kind, Uuid)>> {
         let rows = sqlx::query!(
-            "select distinct object_kind, object_id from tasks where status in ('queued', 'running') and object_kind in ('vm', 'vapp')"
+            "select distinct object_kind, object_id from tasks where status in ('queued', 'running') and object_kind in ('vm', 'vapp', 'disk')"
         )
         .fetch_all(&self.pool)
         .await

@@ -4,6 +4,7 @@ use crate::{
     constraint::mapped,
     list::{Build, ListSql, sort},
     quota::FULLNESS,
+    storage::begin_profile,
 };
 use model::{
     Action, Actor, Error, HubId, OrgId, Result, VdcId,
@@ -173,7 +174,7 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        begin_profile(&mut self.tx, id).await
     }
 
     pub async fn vdc_update(&mut self, vdc: &Authorized<Vdc>, s: &VdcSpec) -> Result<()> {

@@ -2,6 +2,7 @@
 use crate::{
     Authorized, Store, Write,
     constraint::mapped,
+    disk::disks_of_vm,
     list::{Build, ListSql, sort},
     nic::{NicJson, SeenNic, nics_column},
 };
@@ -17,13 +18,16 @@ use uuid::Uuid;
 
 pub(crate) const SQL: ListSql = ListSql {
     columns: concat!(
-        "t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
+        disks_of_vm!(),
+        ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
-        t.disks, t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
+        t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
         d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
         t.obs_node, t.obs_ips, t.obs_guest_os, t.obs_progress, t.obs_restart, \
         case when h.state = 'unreachable' then greatest(h.seen_at, t.obs_at) else t.obs_at end as obs_at, t.obs_since, t.outside, t.problem, \
-        t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by, t.obs_nics, ",
+        (select count(*) from snapshots s where s.vm_id = t.id and s.gone_at is null and s.deleted_at is null) as snapshots, \
+        case when h.checked_at is not null then 'snapshots' = any(h.offers) end as snapshots_offered, t.revert_id is not null as reverting, \
+        t.snapshot_problem, t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by, t.obs_nics, ",
         nics_column!()
     ),
     from: "vms t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id \
@@ -91,6 +95,10 @@ struct Row {
     obs_since: Option<OffsetDateTime>,
     outside: String,
     problem: String,
+    snapshots: i64,
+    snapshots_offered: Option<bool>,
+    reverting: bool,
+    snapshot_problem: String,
     deleted: bool,
     version: i64,
     created_at: OffsetDateTime,
@@ -143,6 +151,10 @@ fn read(r: Row) -> Result<Vm> {
         since: r.obs_since,
         outside: r.outside,
         problem: r.problem,
+        snapshots: r.snapshots,
+        snapshots_offered: r.snapshots_offered,
+        reverting: r.reverting,
+        snapshot_problem: r.snapshot_problem,
         deleted: r.deleted,
         version: r.version,
         created_at: r.created_at,
@@ -262,8 +274,8 @@ impl Write<'_> {
         let s = v.spec;
         sqlx::query!(
             "insert into vms (id, org_id, vdc_id, vapp_id, owner_id, name, description, computer_name, cpus, memory_mb, instance_type,
-                              preference, disks, os, cloud_init, power, start_order, start_delay_s, storage_mb, hub_id, hub_name, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
+                              preference, os, cloud_init, power, start_order, start_delay_s, hub_id, hub_name, updated_by)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
             v.id.0,
             v.org.0,
             v.vdc.0,
@@ -276,13 +288,11 @@ impl Write<'_> {
             s.memory_mb,
             s.instance_type,
             s.preference,
-            Json(&s.disks) as _,
             s.os,
             v.cloud_init,
             s.power.key(),
             s.start_order,
             s.start_delay_s,
-            s.storage_mb(),
             v.hub.map(|h| h.0.as_str()),
             v.hub_name,
             self.actor.name
@@ -290,7 +300,7 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        self.vm_disks_insert((v.org, v.vdc, v.owner), v.id, &s.disks).await
     }
 
     /// Another power state is wanted. What was changed by hand is overruled, and what failed is tried again.
@@ -354,6 +364,8 @@ impl Write<'_> {
 
     /// The tombstone. What it uses is given back when it is proven to be gone.
     pub async fn vm_delete(&mut self, vm: VmId) -> Result<i64> {
+        self.disks_leave(vm).await?;
+        self.snapshots_delete_with(vm).await?;
         sqlx::query_scalar!(
             "update vms set deleted_at = coalesce(deleted_at, now()), generation = generation + 1, version = version + 1,
                     updated_at = now(), updated_by = $2 where id = $1 returning generation",

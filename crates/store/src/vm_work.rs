@@ -1,9 +1,16 @@
 //! What workers read and write of VMs. Every write carries the epoch of the claim it was made under.
-use crate::{Store, constraint::mapped, nic, quota, work::Claim};
+use crate::{
+    Store,
+    constraint::mapped,
+    disk_work::{VmDiskWork, gone_with_vm},
+    nic, quota,
+    snapshot::{RevertWork, SnapshotWork},
+    work::Claim,
+};
 use model::{
     Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
     quota::Amount,
-    vm::{Disk, Once, Power, Seen},
+    vm::{Once, Power, Seen},
 };
 use uuid::Uuid;
 
@@ -30,7 +37,11 @@ pub struct VmWork {
     pub memory_mb: i64,
     pub instance_type: String,
     pub preference: String,
-    pub disks: Vec<Disk>,
+    pub disks: Vec<VmDiskWork>,
+    pub snapshots: Vec<SnapshotWork>,
+    pub revert: Option<RevertWork>,
+    /// What its hub was found to have.
+    pub offers: Vec<String>,
     pub nics: Vec<nic::NicWork>,
     /// Its NICs were chosen here: the hub is brought to them.
     pub nics_set: bool,
@@ -59,14 +70,15 @@ impl Store {
     pub async fn vm_work(&self, id: Uuid) -> Result<Option<VmWork>> {
         let r = sqlx::query!(
             r#"select v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type,
-                      v.preference, v.disks, v.nics_set, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
+                      v.preference, v.nics_set, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
                       exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
                               and (n.removed_at is not null or (x.nic_id is not null
                                    and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
-                      a.instance_of as "instance_of?", coalesce(u.name, '') as "owner_name!"
+                      a.instance_of as "instance_of?", coalesce(u.name, '') as "owner_name!",
+                      coalesce((select offers from hubs where id = v.hub_id), '{}') as "offers!"
                from vms v join organizations o on o.id = v.org_id join vdcs d on d.id = v.vdc_id join vapps a on a.id = v.vapp_id
                left join users u on u.id = v.owner_id where v.id = $1"#,
             id
@@ -76,6 +88,9 @@ impl Store {
         .map_err(mapped)?;
         let Some(r) = r else { return Ok(None) };
         let odd = |what: &str| Error::Internal(format!("VM {id}: {what} can't be read"));
+        // read after the generation: they may be newer than it, and never older
+        let disks = self.vm_disks_work(VmId(id), &HubId(r.hub_id.clone().unwrap_or_default())).await?;
+        let (snapshots, revert) = self.snapshots_work(VmId(id)).await?;
         Ok(Some(VmWork {
             id: VmId(id),
             org: OrgId(r.org_id),
@@ -96,7 +111,10 @@ impl Store {
             memory_mb: r.memory_mb,
             instance_type: r.instance_type,
             preference: r.preference,
-            disks: serde_json::from_value(r.disks).map_err(|_| odd("disks"))?,
+            disks,
+            snapshots,
+            revert,
+            offers: r.offers,
             nics: self.nics_work(VmId(id)).await?,
             nics_set: r.nics_set,
             nics_leaving: r.nics_leaving,
@@ -211,7 +229,7 @@ impl Store {
         let gone = sqlx::query!(
             "update vms set gone_at = now() where id = $1 and gone_at is null and deleted_at is not null
              and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $2)
-             returning cpus, memory_mb, storage_mb",
+             returning cpus, memory_mb",
             c.id,
             c.epoch
         )
@@ -219,8 +237,12 @@ impl Store {
         .await
         .map_err(mapped)?;
         let Some(gone) = gone else { return Ok(false) };
-        let freed =
-            Amount { vms: -1, cpus: -i64::from(gone.cpus), memory_mb: -gone.memory_mb, storage_mb: -gone.storage_mb };
+        sqlx::query!("update snapshots set gone_at = now() where vm_id = $1 and gone_at is null", c.id)
+            .execute(&mut *tx)
+            .await
+            .map_err(mapped)?;
+        let storage_mb = -gone_with_vm(&mut tx, c.id).await?;
+        let freed = Amount { vms: -1, cpus: -i64::from(gone.cpus), memory_mb: -gone.memory_mb, storage_mb };
         nic::end(&mut tx, c.id).await?;
         quota::count(&mut tx, OrgId(r.org_id), VdcId(r.vdc_id), r.owner_id.map(UserId), &freed).await?;
         // its vApp may have waited for this

@@ -64,7 +64,7 @@ impl Write<'_> {
             r#"update work w set failing = '', not_before = now(), wanted = wanted + 1 where kind = $1 and id = $2
                returning w.org_id, coalesce((select name from vms where id = $2), (select name from vapps where id = $2),
                                             (select name from vdcs where id = $2),
-                                            (select name from networks where id = $2), '') as "name!""#,
+                                            (select name from networks where id = $2), (select name from disks where id = $2), '') as "name!""#,
             kind.key(),
             id
         )
@@ -335,12 +335,13 @@ impl Store {
         let rows = sqlx::query!(
             r#"select w.kind, w.id, w.org_id, o.name as org_name, w.hub_id, w.attempt, w.last_error, w.failing, w.not_before,
                       w.created_at, w.lease_until > now() as "running!",
-                      coalesce(v.name, a.name, d.name, n.name, '') as "name!"
+                      coalesce(v.name, a.name, d.name, n.name, k.name, '') as "name!"
                from work w join organizations o on o.id = w.org_id
                left join vms v on w.kind = 'vm' and v.id = w.id
                left join vapps a on w.kind = 'vapp' and a.id = w.id
                left join vdcs d on w.kind = 'vdc' and d.id = w.id
                left join networks n on w.kind = 'network' and n.id = w.id
+               left join disks k on w.kind = 'disk' and k.id = w.id
                order by w.failing <> 'failed', w.failing <> 'retry', w.created_at, w.id limit $1"#,
             limit
         )

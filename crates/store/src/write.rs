@@ -108,7 +108,7 @@ impl Write<'_> {
     /// a delete the wait for everything. What is done to a vApp is done to its machines.
     async fn supersede(&mut self, r: &Record) -> Result<()> {
         let ended: Vec<String> = match r.action {
-            Action::VmDelete | Action::VappDelete | Action::VdcDelete => {
+            Action::VmDelete | Action::VappDelete | Action::VdcDelete | Action::DiskDelete => {
                 Action::ALL.iter().map(|a| a.key().to_owned()).collect()
             }
             a @ (Action::VdcEnable | Action::VdcDisable) => {

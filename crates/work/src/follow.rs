@@ -4,6 +4,7 @@ use crate::{
     Shared,
     by_hand::by_hand,
     drill::{Step, at},
+    follow_disks::{self, Disks},
     queue::Outcome,
     reconcile, settle,
 };
@@ -57,6 +58,7 @@ struct Known {
     /// It has VMs as a kind, or had.
     served: bool,
     late: Late,
+    disks: Disks,
 }
 
 impl Known {
@@ -82,7 +84,8 @@ fn volumes_of(vm: &VmPart) -> impl Iterator<Item = Key> {
 /// What is reported of a machine, and no more: there may be ten thousands.
 fn small(vm: VmPart) -> VmPart {
     let disks = vm.disks.into_iter().filter(|d| !d.volume.is_empty());
-    let disks = disks.map(|d| AskedDisk { volume: d.volume, ..AskedDisk::default() }).collect();
+    let disks =
+        disks.map(|d| AskedDisk { name: d.name, volume: d.volume, cdrom: d.cdrom, ..AskedDisk::default() }).collect();
     let (nics, notes) = Default::default();
     VmPart { disks, nics, notes, preference: None, computer_name: String::new(), ..vm }
 }
@@ -101,11 +104,23 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
             () = std::future::ready(()), if touched.len() >= TOGETHER => Vec::new(),
             event = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
             event = instances.next() => on_instance(&mut known, event),
-            event = volumes.next() => on_volume(&mut known, event),
+            event = volumes.next() => {
+                let ours = *epoch.borrow();
+                follow_disks::heard(&shared, &hub, ours, &mut known.disks, &event).await;
+                on_volume(&mut known, event)
+            }
             () = tokio::time::sleep(TRY_AGAIN), if known.late.any() => again(&shared, &hub, &mut known).await,
+            () = tokio::time::sleep(TRY_AGAIN), if known.disks.late() => {
+                let ours = *epoch.borrow();
+                follow_disks::again(&shared, &hub, ours, &mut known.disks).await;
+                Vec::new()
+            }
             // it is ours to write now, or another's: what came meanwhile is written down
             changed = epoch.changed() => match changed {
-                Ok(()) => known.vms.keys().cloned().collect(),
+                Ok(()) => {
+                    known.disks.all_again();
+                    known.vms.keys().cloned().collect()
+                }
                 Err(_) => return,
             },
             // nothing else is to be heard right now
@@ -377,6 +392,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         return Ok(true);
     };
     left_behind(shared, vm, &seen, &met).await?;
+    let news = follow_disks::of_vm(shared, id, &seen).await?;
     let outside = by_hand(&report, &met);
     if outside != met.outside {
         at(Step::Outside, shared.store.vm_outside(VmId(id), &outside)).await?;
@@ -396,7 +412,11 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
                 .await?;
         }
     }
-    if met.changed || outside != met.outside {
+    if met.changed && shared.store.vm_disks_leave(VmId(id)).await? {
+        // it may have let go of them
+        shared.store.enqueue(Kind::Vm, id, met.org, &hub.0).await?;
+    }
+    if met.changed || news || outside != met.outside {
         shared.store.tell(Change { org: met.org, user: None, owner: met.owner, kind: Kind::Vm, id: Some(id) });
         settle::about_vm(shared, VmId(id), met.vapp, &Outcome::Done).await?;
         // machines that start after this one may wait for it

@@ -3,6 +3,7 @@
 mod by_hand;
 pub mod drill;
 mod follow;
+mod follow_disks;
 mod hubs;
 mod instances;
 mod keeper;

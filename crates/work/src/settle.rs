@@ -5,8 +5,8 @@ use crate::{
     queue::Outcome,
 };
 use model::{
-    Action, Kind, NetworkId, Result, VappId, VdcId, VmId,
-    task::{Verdict, together, verdict},
+    Action, DiskId, Kind, NetworkId, Result, VappId, VdcId, VmId,
+    task::{Verdict, disk_verdict, together, verdict},
     vm::Vm,
 };
 use store::{OpenTask, VmWork};
@@ -53,6 +53,20 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
     Ok(())
 }
 
+/// After work on an independent disk, or after its hub reported something.
+pub(crate) async fn disk(shared: &Shared, id: DiskId, outcome: &Outcome) -> Result<()> {
+    let open = shared.store.open_tasks(&[id.0]).await?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    let now = shared.store.disk_known(id).await?;
+    for task in &open {
+        let stands = with_outcome(disk_verdict(task.action, now.as_ref()), outcome);
+        at(Step::TaskStands, shared.store.task_stands(task, &stands)).await?;
+    }
+    Ok(())
+}
+
 /// After its namespaces were brought to `version` of it, or were not. A task of a later one stays open.
 pub(crate) async fn vdc(shared: &Shared, id: VdcId, version: i64, outcome: &Outcome) -> Result<()> {
     let open = shared.store.open_tasks(&[id.0]).await?;
@@ -90,6 +104,10 @@ pub(crate) async fn network(shared: &Shared, id: NetworkId, outcome: &Outcome) -
 /// What they wait for is left to those who know.
 pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
     for (kind, id) in shared.store.open_task_objects().await? {
+        if kind == Kind::Disk {
+            disk_over(shared, DiskId(id)).await?;
+            continue;
+        }
         let open = shared.store.open_tasks(&[id]).await?;
         let vms = machines(shared, kind, id).await?;
         let gone = kind == Kind::Vapp && shared.store.vapp_work(id).await?.is_none_or(|v| v.gone);
@@ -113,6 +131,18 @@ pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
         let vms = machines(shared, task.kind, task.object).await?;
         let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
         write(shared, &task, &late, &each).await?;
+    }
+    Ok(())
+}
+
+/// What it waits for is left to those who know.
+async fn disk_over(shared: &Shared, id: DiskId) -> Result<()> {
+    let now = shared.store.disk_known(id).await?;
+    for task in shared.store.open_tasks(&[id.0]).await? {
+        let stands = disk_verdict(task.action, now.as_ref());
+        if !matches!(stands, Verdict::Open { .. }) {
+            at(Step::TaskStands, shared.store.task_stands(&task, &stands)).await?;
+        }
     }
     Ok(())
 }

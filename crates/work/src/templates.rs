@@ -183,6 +183,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
             size_mb: d.size_mb.unwrap_or(IMAGE_DISK_MB),
             image: images.get(&d.volume).cloned().unwrap_or_default(),
             storage_class: d.storage_class.clone().unwrap_or_default(),
+            ..Disk::default()
         });
         let nics = vm.nics.iter().map(|n| TemplateNic { name: n.name.clone() });
         TemplateVm {
@@ -218,7 +219,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
 }
 
 fn of_image(name: &str, source: &str, image: &ObservedImage, size: &InstanceType) -> TemplateSpec {
-    let root = Disk { name: "root".into(), size_mb: IMAGE_DISK_MB, image: source.into(), storage_class: String::new() };
+    let root = Disk { name: "root".into(), size_mb: IMAGE_DISK_MB, image: source.into(), ..Disk::default() };
     let vm = TemplateVm {
         name: image.meta.key.name.clone(),
         cpus: i32::try_from(size.cpus).unwrap_or(1),

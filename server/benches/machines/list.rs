@@ -11,7 +11,8 @@ const ROWS: i64 = 20_000;
 
 /// As many columns, from as many tables, in the same order.
 const BARE: &str = "select t.id::text, o.name as org, d.name as vdc, a.name as vapp, u.name as owner, t.name, t.description, t.computer_name,
-    t.cpus::text, t.memory_mb::text, t.instance_type, t.disks::text, t.obs_nics::text, t.os, t.power, t.start_order::text,
+    t.cpus::text, t.memory_mb::text, t.instance_type,
+    (select coalesce(jsonb_agg(jsonb_build_object('name', k.name, 'size_mb', k.size_mb) order by k.position), '[]') from disks k where k.vm_id = t.id and k.gone_at is null)::text, t.obs_nics::text, t.os, t.power, t.start_order::text,
     t.start_delay_s::text, t.generation::text, t.hub_id, h.state, d.namespace_name, t.hub_name, t.uid, t.applied::text, t.obs_state,
     t.obs_reason, t.obs_cpus::text, t.obs_memory_mb::text, t.obs_node, t.obs_ips::text, t.obs_guest_os, t.obs_progress::text,
     t.obs_restart::text, t.obs_at::text, t.obs_since::text, t.outside, t.problem, t.version::text, t.created_at::text,
@@ -23,9 +24,9 @@ const BARE: &str = "select t.id::text, o.name as org, d.name as vdc, a.name as v
 pub(crate) async fn run(stage: &Stage) -> Result<()> {
     // rows alone are enough here: as many more as are missing
     sqlx::query(
-        "insert into vms (id, org_id, vdc_id, vapp_id, name, computer_name, cpus, memory_mb, storage_mb, power, hub_name,
+        "insert into vms (id, org_id, vdc_id, vapp_id, name, computer_name, cpus, memory_mb, power, hub_name,
                           obs_state, obs_ips, obs_at, obs_since)
-         select gen_random_uuid(), org_id, vdc_id, vapp_id, name || '-' || n, computer_name, cpus, memory_mb, storage_mb, 'on',
+         select gen_random_uuid(), org_id, vdc_id, vapp_id, name || '-' || n, computer_name, cpus, memory_mb, 'on',
                 hub_name || '-' || n, 'running', '{10.0.0.1}', now(), now()
          from vms, generate_series(1, 3) n
          limit greatest(0, $1 - (select count(*) from vms))",

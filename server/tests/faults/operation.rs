@@ -1,10 +1,12 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{hub, network, nic, vapp, vdc, vm};
+use domain::{disk, hub, network, nic, snapshot, vapp, vdc, vm};
 use model::{
-    Action, Error, HubId, NetworkId, Result, VappId, VdcId, VmId,
+    Action, DiskId, Error, HubId, NetworkId, Result, VappId, VdcId, VmId,
+    disk::{Bus, DiskSpec},
     nic::{Attach, IpMode, NicSpec},
     quota::Limits,
+    snapshot::SnapshotSpec,
     vdc::VdcSpec,
     vm::Power,
 };
@@ -38,6 +40,17 @@ operations! {
     Reset "reset",
     Resize "resize",
     Rename "rename",
+    DiskAdd "add a disk",
+    DiskGrow "grow a disk",
+    DiskRemove "remove a disk",
+    Snapshot "take a snapshot",
+    SnapshotDelete "delete a snapshot",
+    Revert "revert to a snapshot",
+    DiskCreate "create a disk",
+    DiskEdit "grow an independent disk",
+    DiskAttach "attach a disk",
+    DiskDetach "detach a disk",
+    DiskDelete "delete a disk",
     DeleteVm "delete VM",
     DeleteVapp "delete vApp",
     Instantiate "deploy by OpenShift",
@@ -62,6 +75,7 @@ pub(crate) struct Subject {
     pub(crate) vapp: Option<VappId>,
     pub(crate) vm: Option<VmId>,
     pub(crate) network: Option<NetworkId>,
+    pub(crate) disk: Option<DiskId>,
     /// For what is made by the operation itself.
     pub(crate) name: String,
 }
@@ -87,6 +101,7 @@ impl Op {
             vapp: None,
             vm: None,
             network: None,
+            disk: None,
             name: stage.fresh(&self.name().replace(['\'', ' '], "-")),
         };
         if matches!(self, Op::ComposeOn | Op::AddNic | Op::RemoveNic | Op::DeleteNetwork) {
@@ -109,6 +124,9 @@ impl Op {
                 stage.until("a network without machines", async || stage.app.db.count(&left).await == 0).await;
                 None
             }
+            Op::DiskCreate | Op::DiskEdit | Op::DiskDelete => None,
+            // a deployed machine has a disk of its own
+            Op::DiskGrow => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
             Op::PowerOn | Op::Resize => Some(with(Power::Off).await),
             Op::DeleteInstance => Some(stage.deploy(vdc, BY_OPENSHIFT, &subject.name).await.unwrap()),
             Op::DeleteVapp => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
@@ -130,6 +148,36 @@ impl Op {
             stage.running(id).await;
             subject.vapp = Some(id);
             subject.vm = stage.vms_of(id).await.first().copied();
+        }
+        if matches!(self, Op::DiskEdit | Op::DiskDelete | Op::DiskAttach | Op::DiskDetach) {
+            let (d, admin) = (&stage.app.domain, &stage.admin);
+            let made = disk::create(d, admin, vdc, blank(&subject.name));
+            let id = stage.ask(Action::DiskCreate, made).await.unwrap().0;
+            subject.disk = Some(id);
+            let ready = format!("disks where id = '{id}' and obs_state = 'ready' and applied = generation");
+            stage.until("the disk", async || stage.app.db.count(&ready).await == 1).await;
+        }
+        if let (Op::DiskRemove, Some(id)) = (self, subject.vm) {
+            // a machine starts from its first disk, so it needs a second one
+            for _ in 0..2 {
+                stage.ask(Action::VmDiskAdd, disk::add(&stage.app.domain, &stage.admin, id, blank(""))).await.unwrap();
+                stage.running(vapp.unwrap()).await;
+            }
+            subject.disk = vm::get(&stage.app.domain, &stage.admin, id).await.unwrap().disks.last().and_then(|k| k.id);
+        }
+        if let (Op::SnapshotDelete | Op::Revert, Some(id)) = (self, subject.vm) {
+            snapshot(stage, id, "first").await.unwrap();
+            let ready = format!("snapshots where vm_id = '{id}' and state = 'ready'");
+            stage.until("the snapshot", async || stage.app.db.count(&ready).await == 1).await;
+            stage.running(vapp.unwrap()).await;
+        }
+        if let (Op::DiskDetach, Some(vm), Some(id)) = (self, subject.vm, subject.disk) {
+            let asked = disk::attach(&stage.app.domain, &stage.admin, vm, id);
+            stage.ask(Action::VmDiskAttach, asked).await.unwrap();
+            stage.running(vapp.unwrap()).await;
+        }
+        if let (Op::DiskGrow, Some(id)) = (self, subject.vm) {
+            subject.disk = vm::get(&stage.app.domain, &stage.admin, id).await.unwrap().disks.first().and_then(|k| k.id);
         }
         if let (Op::Resume, Some(id)) = (self, subject.vm) {
             power(stage, id, Action::VmSuspend).await.unwrap();
@@ -162,6 +210,46 @@ impl Op {
             Op::Resize => {
                 let asked = vm::resize(d, admin, vm_id.unwrap(), 3, 3072);
                 stage.ask(Action::VmResize, asked).await?;
+            }
+            Op::DiskAdd => {
+                stage.ask(Action::VmDiskAdd, disk::add(d, admin, vm_id.unwrap(), blank(""))).await?;
+            }
+            Op::DiskGrow => {
+                let asked = disk::change(d, admin, vm_id.unwrap(), subject.disk.unwrap(), 64 * 1024, Bus::Any);
+                stage.ask(Action::VmDiskEdit, asked).await?;
+            }
+            Op::DiskRemove => {
+                let asked = disk::remove(d, admin, vm_id.unwrap(), subject.disk.unwrap());
+                stage.ask(Action::VmDiskRemove, asked).await?;
+            }
+            Op::Snapshot => snapshot(stage, vm_id.unwrap(), &subject.name).await?,
+            Op::SnapshotDelete => {
+                stage.ask(Action::VmSnapshotDelete, snapshot::delete_all(d, admin, vm_id.unwrap())).await?;
+            }
+            Op::Revert => {
+                stage.ask(Action::VmRevert, snapshot::revert_to_current(d, admin, vm_id.unwrap(), true)).await?;
+            }
+            Op::DiskCreate => {
+                let asked = disk::create(d, admin, subject.vdc, blank(&subject.name));
+                subject.disk = Some(stage.ask(Action::DiskCreate, asked).await?.0);
+            }
+            Op::DiskEdit => {
+                let now = disk::get(d, admin, subject.disk.unwrap()).await?;
+                if now.size_mb == 1024 {
+                    let spec = DiskSpec { size_mb: 2048, ..blank(&now.name) };
+                    stage.ask(Action::DiskEdit, disk::edit(d, admin, now.id, now.version, spec)).await?;
+                }
+            }
+            Op::DiskAttach => {
+                let asked = disk::attach(d, admin, vm_id.unwrap(), subject.disk.unwrap());
+                stage.ask(Action::VmDiskAttach, asked).await?;
+            }
+            Op::DiskDetach => {
+                let asked = disk::detach(d, admin, vm_id.unwrap(), subject.disk.unwrap());
+                stage.ask(Action::VmDiskDetach, asked).await?;
+            }
+            Op::DiskDelete => {
+                stage.ask(Action::DiskDelete, disk::delete(d, admin, subject.disk.unwrap())).await?;
             }
             Op::Rename => {
                 let id = vm_id.unwrap();
@@ -263,6 +351,16 @@ async fn power(stage: &Stage, vm: VmId, action: Action) -> Result<()> {
 fn cards(network: NetworkId, many: i16) -> Vec<NicSpec> {
     let one = |index| NicSpec { index, attach: Attach::Network(network), mode: IpMode::Pool, ..NicSpec::default() };
     (0..many).map(one).collect()
+}
+
+async fn snapshot(stage: &Stage, vm: VmId, name: &str) -> Result<()> {
+    let spec = SnapshotSpec { name: name.into(), ..SnapshotSpec::default() };
+    let asked = snapshot::create(&stage.app.domain, &stage.admin, vm, spec);
+    stage.ask(Action::VmSnapshot, asked).await.map(drop)
+}
+
+fn blank(name: &str) -> DiskSpec {
+    DiskSpec { name: name.into(), size_mb: 1024, ..DiskSpec::default() }
 }
 
 fn two() -> HubId {

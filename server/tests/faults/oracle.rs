@@ -43,6 +43,7 @@ pub(crate) async fn check(stage: &Stage, may_fail: bool) -> Vec<Finding> {
     now.deleted(&mut found, stage);
     quota(stage, &mut found).await;
     addresses(stage, &mut found).await;
+    disks(stage, &mut found, may_fail).await;
     tasks(stage, &mut found, may_fail).await;
     audit(stage, &mut found).await;
     silence(stage, &mut found).await;
@@ -294,12 +295,70 @@ async fn quota(stage: &Stage, found: &mut Findings) {
     for (table, column) in [("vdcs", "vdc_id"), ("users", "owner_id"), ("organizations", "org_id")] {
         let sql = format!(
             "select t.name, t.vms_used, t.cpus_used, t.memory_used_mb, t.storage_used_mb, s.* from {table} t cross join lateral
-             (select count(*) as vms, coalesce(sum(cpus), 0) as cpus, coalesce(sum(memory_mb), 0) as memory, coalesce(sum(storage_mb), 0) as storage
+             (select count(*) as vms, coalesce(sum(cpus), 0) as cpus, coalesce(sum(memory_mb), 0) as memory,
+                     (select coalesce(sum(size_mb), 0) from disks k where k.{column} = t.id and k.gone_at is null) as storage
               from vms v where v.{column} = t.id and v.gone_at is null) s
              where (t.vms_used, t.cpus_used, t.memory_used_mb, t.storage_used_mb) is distinct from (s.vms, s.cpus, s.memory, s.storage)"
         );
         for row in rows(stage, &sql).await {
             found.add("I4", Harm::Other, format!("{table}: {row}"));
+        }
+    }
+    let of_policies = "select s.*, k.used from vdc_storage s cross join lateral
+        (select coalesce(sum(size_mb), 0) as used from disks k where k.vdc_id = s.vdc_id and k.policy_id = s.policy_id and k.gone_at is null) k
+        where s.used_mb is distinct from k.used";
+    for row in rows(stage, of_policies).await {
+        found.add("I4", Harm::Other, format!("storage policy: {row}"));
+    }
+}
+
+/// I1, I3: every disk that should be there has its volume, and no volume is left of one that should not.
+async fn disks(stage: &Stage, found: &mut Findings, may_fail: bool) {
+    let all = rows(stage, "select k.*, v.hub_name as machine, v.deleted_at as vm_deleted, v.obs_state as vm_state, v.problem as vm_problem, d.namespace_name
+        from disks k join vdcs d on d.id = k.vdc_id left join vms v on v.id = k.vm_id").await;
+    let mut there: BTreeMap<String, String> = BTreeMap::new();
+    for hub in stage.hubs() {
+        for volume in hub.objects("cdi.kubevirt.io", "datavolumes") {
+            let key = format!("{}/{}", text(&volume["metadata"], "namespace"), name(&volume));
+            if label(&volume, "app.kubernetes.io/managed-by") == "ssvirt"
+                && there.insert(key.clone(), uid(&volume)).is_some()
+            {
+                found.add("I2", Harm::Duplicated, format!("two volumes {key}"));
+            }
+        }
+    }
+    let mut expected = BTreeSet::new();
+    for disk in &all {
+        let (id, gone) = (text(disk, "id"), !disk["gone_at"].is_null());
+        let what = format!("disk {} ({id})", text(disk, "name"));
+        if !disk["deleted_at"].is_null() && !gone && disk["vm_deleted"].is_null() && !may_fail {
+            found.add("I1", Harm::Lost, format!("{what} was deleted and is not gone"));
+        }
+        let volume = match (disk["independent"] == true, text(disk, "obs_volume").as_str()) {
+            (true, _) => text(disk, "hub_name"),
+            (false, "") => format!("{}-{}", text(disk, "machine"), text(disk, "name")),
+            (false, seen) => seen.to_owned(),
+        };
+        let key = format!("{}/{volume}", text(disk, "namespace_name"));
+        if gone {
+            if there.contains_key(&key) && !expected.contains(&key) {
+                found.add("I3", Harm::Lost, format!("{what} is gone, and its volume {key} is there"));
+            }
+            continue;
+        }
+        let said =
+            !text(disk, "problem").is_empty() || !text(disk, "vm_problem").is_empty() || disk["vm_state"] == "missing";
+        if !there.contains_key(&key) && !(may_fail && said) && disk["vm_state"] != "missing" {
+            found.add("I3", Harm::WronglyDeleted, format!("{what} has a row, and no volume {key}"));
+        }
+        if disk["independent"] == true && there.get(&key) != Some(&text(disk, "uid")) && !may_fail {
+            found.add("I2", Harm::Duplicated, format!("{what} is another volume than {}", text(disk, "uid")));
+        }
+        expected.insert(key);
+    }
+    if !may_fail {
+        for key in there.keys().filter(|key| !expected.contains(*key)) {
+            found.add("I3", Harm::Lost, format!("volume {key}: nobody knows it"));
         }
     }
 }

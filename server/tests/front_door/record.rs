@@ -118,6 +118,23 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
     app.db.execute("update networks set gone_at = now()").await;
     r.done(&admin, &format!("{vdc}/delete"), &[("name", "production")], &[Action::VdcDelete]).await;
 
+    let form = [("name", "gold"), ("class", "fast")];
+    let made = r.done(&provider, "/provider/storage/new", &form, &[Action::PolicyCreate]).await;
+    let policy = format!("/provider/storage/{}", id_of(&made));
+    let edit = [("version", "1"), ("name", "gold"), ("class", "faster")];
+    r.done(&provider, &format!("{policy}/edit"), &edit, &[Action::PolicyEdit]).await;
+    r.done(&provider, &format!("{policy}/delete"), &[], &[Action::PolicyDelete]).await;
+    let vdc = app.vdc(acme.id, "disks").await.to_string();
+    let default = app.db.text("select id::text from storage_policies where is_default").await;
+    let form = [("policies", default.as_str()), ("default_policy", default.as_str())];
+    r.done(&provider, &format!("/provider/vdcs/{vdc}/storage"), &form, &[Action::VdcStorage]).await;
+    let form = [("vdc", vdc.as_str()), ("name", "data"), ("size", "1")];
+    let made = r.done(&admin, "/tenant/acme/disks/new", &form, &[Action::DiskCreate]).await;
+    let disk = format!("/tenant/acme/disks/{}", id_of(&made));
+    let edit = [("version", "1"), ("name", "data"), ("size", "2")];
+    r.done(&admin, &format!("{disk}/edit"), &edit, &[Action::DiskEdit]).await;
+    r.done(&admin, &format!("{disk}/delete"), &[], &[Action::DiskDelete]).await;
+
     // what is done at the command line is tried there; limits and hubs are part of an edit
     let of_edits = [Action::OrgEditLimits, Action::OrgChooseHubs, Action::VdcChooseHubs];
     let commands = [Action::IdpSet, Action::IdpRemove, Action::KeysRotate];

@@ -33,11 +33,11 @@ const LIFE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; the hub-side role is made from this.
-pub const NEEDED: [Right; 31] = [
+pub const NEEDED: [Right; 34] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
-    needed("", "persistentvolumeclaims", &["get", "list", "watch", "patch"]),
+    needed("", "persistentvolumeclaims", &["get", "list", "watch", "patch", "delete"]),
     extra("", "nodes", &["list"], "the hub's size"),
     needed("networking.k8s.io", "networkpolicies", LIFE),
     needed("storage.k8s.io", "storageclasses", &["list"]),
@@ -56,13 +56,16 @@ pub const NEEDED: [Right; 31] = [
     extra("subresources.kubevirt.io", "virtualmachineinstances/softreboot", &["update"], "gentle restarts"),
     extra("subresources.kubevirt.io", "virtualmachineinstances/reset", &["update"], "resets"),
     extra("subresources.kubevirt.io", "virtualmachineinstances/vnc", &["get"], "consoles"),
-    needed("cdi.kubevirt.io", "datavolumes", LOOK),
+    extra("subresources.kubevirt.io", "virtualmachines/addvolume", &["update"], "disks that come while a VM runs"),
+    extra("subresources.kubevirt.io", "virtualmachines/removevolume", &["update"], "disks that go while a VM runs"),
+    needed("cdi.kubevirt.io", "datavolumes", LIFE),
     needed("cdi.kubevirt.io", "datasources", LOOK),
     extra("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes", &["list"], "instance types"),
     extra("snapshot.kubevirt.io", "virtualmachinesnapshots", LIFE, "snapshots"),
     extra("k8s.ovn.org", "userdefinednetworks", LIFE, "networks"),
     extra("k8s.ovn.org", "clusteruserdefinednetworks", LIFE, "shared networks"),
     extra("k8s.cni.cncf.io", "network-attachment-definitions", LIFE, "networks without OVN"),
+    extra("snapshot.kubevirt.io", "virtualmachinerestores", LIFE, "going back to snapshots"),
     extra("template.openshift.io", "templates", LOOK, "templates"),
     extra("template.openshift.io", "templateinstances", LIFE, "templates"),
 ];

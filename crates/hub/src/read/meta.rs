@@ -2,7 +2,7 @@
 use super::json::{map, number, owned, some, time};
 use crate::{
     Key,
-    shape::names::{MANAGED_BY, ORG_ID, OURS, VAPP_ID, VDC_ID, VM_ID},
+    shape::names::{DISK_ID, MANAGED_BY, ORG_ID, OURS, VAPP_ID, VDC_ID, VM_ID},
 };
 use model::{OrgId, VdcId};
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,7 @@ pub struct Ids {
     pub vdc: Option<VdcId>,
     pub vapp: Option<Uuid>,
     pub vm: Option<Uuid>,
+    pub disk: Option<Uuid>,
 }
 
 /// None: no object at all (it has no name).
@@ -63,6 +64,7 @@ fn ids(labels: &BTreeMap<String, String>) -> Ids {
         vdc: id(VDC_ID).map(VdcId),
         vapp: id(VAPP_ID),
         vm: id(VM_ID),
+        disk: id(DISK_ID),
     }
 }
 

@@ -4,6 +4,7 @@ mod json;
 mod meta;
 mod observed;
 pub mod quantity;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 mod vm;
@@ -14,4 +15,7 @@ pub use catalog::{
 };
 pub use meta::{Ids, Meta, ObservedNamespace, meta, namespace};
 pub use observed::{ObservedVm, VmState, observe};
-pub use vm::{AskedDisk, AskedNic, AskedSize, InstancePart, Notes, SeenNic, VmPart, VolumePart, instance, vm, volume};
+pub use snapshot::{Stage, restore_stage, snapshot_stage};
+pub use vm::{
+    AskedDisk, AskedNic, AskedSize, InstancePart, Notes, SeenNic, VmPart, VolumePart, claim_mb, instance, vm, volume,
+};

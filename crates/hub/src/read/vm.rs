@@ -314,6 +314,11 @@ pub fn volume(object: &Value) -> Option<VolumePart> {
     })
 }
 
+/// How much a claim asks for.
+pub fn claim_mb(claim: &Value) -> Option<i64> {
+    claim.pointer("/spec/resources/requests/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q))
+}
+
 /// "12.34%"; "N/A" until it can be measured.
 fn percent(text: &str) -> Option<u8> {
     let number: f64 = text.strip_suffix('%')?.parse().ok()?;

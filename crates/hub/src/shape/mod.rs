@@ -1,11 +1,13 @@
 //! What is asked of a hub: from plain words to manifests and patches. Pure; nothing here calls anything.
 pub mod cloud_init;
+pub mod disk;
 pub mod image;
 pub mod names;
 pub mod namespace;
 pub mod network;
 pub mod network_data;
 pub mod patch;
+pub mod snapshot;
 pub mod template;
 #[cfg(test)]
 mod tests;

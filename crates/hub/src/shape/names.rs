@@ -23,6 +23,8 @@ pub const DISK: &str = "ssvirt.io/disk";
 /// On networks: which it is here.
 pub const NETWORK: &str = "ssvirt.io/network";
 pub const NETWORK_ID: &str = "ssvirt.io/network-id";
+/// On independent disks: which one it is.
+pub const DISK_ID: &str = "ssvirt.io/disk-id";
 pub const OWNER: &str = "ssvirt.io/owner";
 pub const CREATED_FROM: &str = "ssvirt.io/created-from";
 pub const DESCRIPTION: &str = "ssvirt.io/description";

@@ -46,24 +46,32 @@ pub fn namespace_patch(place: &Place, enabled: bool) -> Value {
 
 /// The hub's quota. Ours in the database is the exact one, so this leaves room: launcher pods need more memory than their
 /// guests, a migration counts twice, imports need scratch space, and counts lag behind deletes.
-pub fn resource_quota(place: &Place, limits: &Limits) -> Value {
+///
+/// `classes`: what the VDC may have of single storage classes, in MB.
+pub fn resource_quota(place: &Place, limits: &Limits, classes: &[(String, i64)]) -> Value {
     json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {
         "name": QUOTA, "namespace": place.namespace, "labels": place.labels(),
-    }, "spec": {"hard": hard(limits)}})
+    }, "spec": {"hard": hard(limits, classes)}})
 }
 
-/// Null removes a limit that was there before.
-pub fn resource_quota_patch(limits: &Limits) -> Value {
-    let mut all = hard(limits);
+/// Null removes a limit that was there before: `there` is the quota as it is now.
+pub fn resource_quota_patch(limits: &Limits, classes: &[(String, i64)], there: &Value) -> Value {
+    let mut all = hard(limits, classes);
     for key in [VMS, "requests.cpu", "requests.memory", "requests.storage"] {
+        all.entry(key).or_insert(Value::Null);
+    }
+    for key in there["spec"]["hard"].as_object().into_iter().flat_map(|h| h.keys()).filter(|k| k.ends_with(OF_CLASS)) {
         all.entry(key).or_insert(Value::Null);
     }
     json!({"spec": {"hard": all}})
 }
 
+/// How the line of a storage class ends.
+const OF_CLASS: &str = ".storageclass.storage.k8s.io/requests.storage";
+
 const VMS: &str = "count/virtualmachines.kubevirt.io";
 
-fn hard(limits: &Limits) -> Map<String, Value> {
+fn hard(limits: &Limits, classes: &[(String, i64)]) -> Map<String, Value> {
     let mut hard = Map::new();
     if let Some(vms) = limits.vms {
         hard.insert(VMS.into(), json!((vms + (vms / 10).max(2)).to_string()));
@@ -81,6 +89,9 @@ fn hard(limits: &Limits) -> Map<String, Value> {
     }
     if let Some(storage) = limits.storage_mb {
         hard.insert("requests.storage".into(), json!(format!("{}Mi", storage * 2)));
+    }
+    for (class, storage) in classes {
+        hard.insert(format!("{class}{OF_CLASS}"), json!(format!("{}Mi", storage * 2)));
     }
     hard
 }
@@ -163,14 +174,17 @@ mod tests {
     #[test]
     fn a_quota_leaves_room_and_names_only_what_is_limited() {
         let limits = Limits { vms: Some(10), cpus: Some(8), memory_mb: Some(4096), storage_mb: Some(1024) };
-        let q = resource_quota(&place(), &limits);
+        let q = resource_quota(&place(), &limits, &[("fast".to_owned(), 10)]);
         let hard = &q["spec"]["hard"];
         assert_eq!(hard[VMS], "12");
         assert_eq!(hard["requests.cpu"], "12");
         assert_eq!(hard["requests.memory"], "10452Mi");
         assert_eq!(hard["requests.storage"], "2048Mi");
-        assert_eq!(resource_quota(&place(), &Limits::default())["spec"]["hard"], json!({}));
-        let patch = resource_quota_patch(&Limits { vms: Some(0), ..Limits::default() });
+        assert_eq!(resource_quota(&place(), &Limits::default(), &[])["spec"]["hard"], json!({}));
+        let line = "fast.storageclass.storage.k8s.io/requests.storage";
+        assert_eq!(q["spec"]["hard"][line], "20Mi");
+        let patch = resource_quota_patch(&Limits { vms: Some(0), ..Limits::default() }, &[], &q);
+        assert!(patch["spec"]["hard"].get(line).is_some_and(Value::is_null), "{patch}");
         assert_eq!(patch["spec"]["hard"][VMS], "2");
         assert_eq!(patch["spec"]["hard"]["requests.cpu"], Value::Null);
     }

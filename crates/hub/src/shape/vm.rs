@@ -192,17 +192,8 @@ fn instance(vm: &Vm) -> Value {
     let object = &vm.identity.object;
     let with_preference = vm.preference.is_some();
     let mut disks: Vec<Value> = vm.disks.iter().map(|d| disk(d, with_preference)).collect();
-    let mut volumes: Vec<Value> = vm
-        .disks
-        .iter()
-        .map(|d| {
-            let name = match &d.source {
-                DiskSource::Existing(name) => name.clone(),
-                _ => disk_name(object, &d.name),
-            };
-            json!({"name": d.name, "dataVolume": {"name": name}})
-        })
-        .collect();
+    let mut volumes: Vec<Value> =
+        vm.disks.iter().map(|d| json!({"name": d.name, "dataVolume": {"name": volume_of(&vm.identity, d)}})).collect();
     if vm.cloud_init != CloudInitUse::None {
         disks.push(json!({"name": "cloudinit", "disk": {"bus": "virtio"}}));
         let secret = json!({"name": cloud_init_name(object)});
@@ -249,7 +240,15 @@ pub(super) fn cpu(cpus: u32, cores_per_socket: u32) -> Value {
     json!({"sockets": cpus / cores, "cores": cores, "threads": 1})
 }
 
-fn disk(d: &Disk, with_preference: bool) -> Value {
+/// The DataVolume behind a disk.
+pub(super) fn volume_of(id: &Identity, d: &Disk) -> String {
+    match &d.source {
+        DiskSource::Existing(name) => name.clone(),
+        _ => disk_name(&id.object, &d.name),
+    }
+}
+
+pub(super) fn disk(d: &Disk, with_preference: bool) -> Value {
     let target = match d.device {
         Device::Disk if with_preference => ("disk", json!({})),
         Device::Disk | Device::Virtio => ("disk", json!({"bus": "virtio"})),
@@ -264,7 +263,7 @@ fn disk(d: &Disk, with_preference: bool) -> Value {
     disk
 }
 
-fn disk_template(id: &Identity, d: &Disk) -> Option<Value> {
+pub(super) fn disk_template(id: &Identity, d: &Disk) -> Option<Value> {
     let mut spec = match &d.source {
         DiskSource::Existing(_) => return None,
         DiskSource::Blank => json!({"source": {"blank": {}}}),

@@ -26,7 +26,7 @@ async fn all_of_a_vdc_and_a_vm_is_made_once_and_found_again() {
     let init = CloudInit { hostname: "web".into(), ..CloudInit::default() };
     let mut all = vec![
         (&NAMESPACES, namespace::namespace(&place(), true, false), vdc_owner()),
-        (&RESOURCE_QUOTAS, namespace::resource_quota(&place(), &limits), vdc_owner()),
+        (&RESOURCE_QUOTAS, namespace::resource_quota(&place(), &limits, &[]), vdc_owner()),
         (&SECRETS, secret(&vm(10).identity, &init).expect("good"), vm_owner(10)),
         (&VIRTUAL_MACHINES, virtual_machine(&vm(10)), vm_owner(10)),
     ];

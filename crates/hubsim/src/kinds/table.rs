@@ -71,6 +71,7 @@ const TABLE: &[Row] = &[
     Row(Snapshot, "snapshot.kubevirt.io", "v1beta1,v1alpha1", "virtualmachinesnapshots", "VirtualMachineSnapshot", "vmsnapshot,vmsnapshots", "", NS),
     Row(Snapshot, "snapshot.kubevirt.io", "v1beta1,v1alpha1", "virtualmachinesnapshotcontents", "VirtualMachineSnapshotContent", "vmsnapshotcontent", "", NS),
     Row(Snapshot, "snapshot.kubevirt.io", "v1beta1,v1alpha1", "virtualmachinerestores", "VirtualMachineRestore", "vmrestore,vmrestores", "", NS),
+    Row(Snapshot, "snapshot.storage.k8s.io", "v1", "volumesnapshotclasses", "VolumeSnapshotClass", "vsclass,vsclasses", "", CLUSTER),
     Row(Cdi, "cdi.kubevirt.io", "v1beta1,v1alpha1", "cdis", "CDI", "cdi,cdis", "", CLUSTER),
     Row(Cdi, "cdi.kubevirt.io", "v1beta1", "cdiconfigs", "CDIConfig", "", "", CLUSTER),
     Row(Cdi, "cdi.kubevirt.io", "v1beta1", "dataimportcrons", "DataImportCron", "dic,dics", "all", N),

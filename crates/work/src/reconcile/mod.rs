@@ -1,4 +1,5 @@
 //! Reconcilers, one a kind: read the intent, look, do the next thing, say what became of it.
+pub(crate) mod disk;
 mod image;
 pub(crate) mod instance;
 mod network;
@@ -24,6 +25,7 @@ pub(crate) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
         Kind::Upload => upload::reconcile(shared, claim).await,
         Kind::Image => image::reconcile(shared, claim).await,
         Kind::Network => network::reconcile(shared, claim).await,
+        Kind::Disk => disk::reconcile(shared, claim).await,
         other => Ok(Outcome::Failed(format!("nothing is known about work on a {}", other.word()).into())),
     }
 }

@@ -80,12 +80,15 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> R
         }
     };
     let home = hub::apply::Home { namespace: there.namespace.clone(), uid, vdc: vdc.id.0 };
-    let limits = shape::resource_quota(&labels, &vdc.limits);
+    let classes = shared.store.class_limits(vdc.id, &there.hub).await?;
+    let classes: Vec<(String, i64)> = classes.into_iter().map(|c| (c.class, c.limit_mb)).collect();
+    let limits = shape::resource_quota(&labels, &vdc.limits, &classes);
     let quota = client.create_or_adopt(&RESOURCE_QUOTAS, &limits, &owner, Some(&home));
     let quota = told!(at(Step::QuotaMake, quota).await);
     if quota.adopted {
         let key = Key::new(&there.namespace, shape::QUOTA);
-        let patch = shape::resource_quota_patch(&vdc.limits);
+        let now = told!(client.get(&RESOURCE_QUOTAS, &key).await);
+        let patch = shape::resource_quota_patch(&vdc.limits, &classes, &now);
         told!(at(Step::QuotaPatch, client.patch_fenced(&RESOURCE_QUOTAS, &key, &quota.uid, patch)).await);
     }
     for policy in shape::network_policies(&labels, shape::Egress::Open) {

@@ -1,10 +1,13 @@
 //! A VM on its hub. Made halted, its uid recorded, and only then changed or powered; every call after the first carries
 //! the uid, so that nothing is ever done to another object of the same name.
 mod apply;
+mod disks;
 mod nics;
 mod remove;
+mod snapshots;
 mod wanted;
 
+pub(super) use disks::grow;
 pub(crate) use remove::collect;
 
 use super::{
@@ -105,10 +108,11 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
             uid
         }
     };
+    let machine = Machine { client: &client, key: &key, uid: &uid, there: &there };
     if vm.applied == Some(vm.generation) {
-        return Ok(Outcome::Done);
+        return disks::clear(shared, claim, vm, &machine).await;
     }
-    apply::apply(shared, claim, vm, &Machine { client: &client, key: &key, uid: &uid, there: &there }).await
+    apply::apply(shared, claim, vm, &machine).await
 }
 
 fn lost() -> Outcome {

@@ -1,14 +1,15 @@
 //! Two organizations, the visitors, and forms that would be accepted.
 use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg, kubeconfig};
-use domain::{catalog, hub, network, org, upload, user, vapp, vapp_network, vdc};
+use domain::{catalog, hub, network, org, storage, upload, user, vapp, vapp_network, vdc};
 use model::{
     Actor, CatalogId, Kind, NetworkId, Right, RoleId, VappId,
     catalog::CatalogSpec,
     network::NetworkForm,
     role::Predefined::{self, *},
+    storage::StoragePolicySpec,
     upload::UploadSpec,
     vapp::VappSpec,
-    vm::VmSpec,
+    vm::{Disk, VmSpec},
 };
 use time::Duration;
 
@@ -55,6 +56,7 @@ impl World {
         app.user(system, "clerk", VappUser.id()).await;
         let world = World { app, acme, zebra, acme_role, zebra_role, number: 0.into() };
         world.vapp(&world.zebra, "zebra-vdc", "zebra-vapp", "").await;
+        world.disk(&world.zebra, "zebra-vdc", "zebra-disk", "").await;
         let catalog = world.catalog(&world.zebra, "zebra-catalog").await;
         world.template(catalog, "zebra-template").await;
         world.upload(catalog, "zebra-upload").await;
@@ -150,14 +152,35 @@ impl World {
                 let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
                 self.upload(catalog, &format!("upload-{n}")).await
             }
+            Kind::Disk => self.disk(&self.acme, "prod", &format!("disk-{n}"), "").await,
+            Kind::StoragePolicy => self.policy(&format!("policy-{n}")).await,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// An independent one, in no VM or in the one given. Its row is enough: what is done here shows on no page.
+    async fn disk(&self, org: &TestOrg, vdc: &str, name: &str, vm: &str) -> String {
+        let sql = format!(
+            "insert into disks (id, org_id, vdc_id, vm_id, independent, name, size_mb, applied_mb, policy_id, hub_name, obs_state)
+             select gen_random_uuid(), '{}', '{}', nullif('{vm}', '')::uuid, true, '{name}', 1024, 1024, id, '{name}', 'ready'
+             from storage_policies where is_default returning id::text",
+            org.id,
+            org.vdc(vdc)
+        );
+        self.app.db.text(&sql).await
+    }
+
+    async fn policy(&self, name: &str) -> String {
+        let spec = StoragePolicySpec { name: name.into(), ..StoragePolicySpec::default() };
+        storage::create(&self.app.domain, &self.app.operator().await, spec).await.unwrap().id.to_string()
     }
 
     /// With one VM, in the state that the button at `path` is for.
     async fn vapp(&self, org: &TestOrg, vdc: &str, name: &str, path: &str) -> VappId {
         let (app, operator) = (&self.app, self.app.operator().await);
-        let vm = VmSpec { name: format!("{name}-vm"), cpus: 1, memory_mb: 1024, ..VmSpec::default() };
+        let root = |name: &str| Disk { name: name.into(), size_mb: 1024, ..Disk::default() };
+        let disks = vec![root("root"), root("data")];
+        let vm = VmSpec { name: format!("{name}-vm"), cpus: 1, memory_mb: 1024, disks, ..VmSpec::default() };
         let spec = VappSpec { name: name.into(), description: String::new(), vms: vec![vm] };
         let made =
             vapp::compose(&app.domain, &operator, org.vdc(vdc), spec, vapp::Guest::default()).await.unwrap().vapp;
@@ -180,6 +203,18 @@ impl World {
         if path.ends_with("/capture") {
             let hub = self.hub(false).await;
             app.db.execute(&format!("update vapps set hub_id = '{hub}' where id = '{made}'")).await;
+        }
+        if path.contains("/snapshots/") {
+            // one that is there, unless the next is to be taken
+            let sql = format!("update vms set uid = gen_random_uuid()::text where vapp_id = '{made}'");
+            app.db.execute(&sql).await;
+            if !path.ends_with("/new") {
+                let sql = format!(
+                    "insert into snapshots (id, org_id, vm_id, name, hub_name, state)
+                     select gen_random_uuid(), org_id, id, 'first', 'first', 'ready' from vms where vapp_id = '{made}'"
+                );
+                app.db.execute(&sql).await;
+            }
         }
         made
     }
@@ -231,6 +266,14 @@ impl World {
             Kind::Catalog => self.zebra_id("catalogs").await,
             Kind::Template => self.zebra_id("templates").await,
             Kind::Upload => self.zebra_id("uploads").await,
+            Kind::Disk => {
+                let sql = format!("select id::text from disks where org_id = '{}' and independent", self.zebra.id);
+                self.app.db.text(&sql).await
+            }
+            Kind::StoragePolicy => {
+                let n = self.next();
+                self.policy(&format!("policy-{n}")).await
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -273,6 +316,24 @@ impl World {
         let name = async |table: &str| ("name", column(table, "name", "some-name").await);
         if path.contains("/hubs/") || path.contains("/work/") {
             return self.hub_form(path, id).await;
+        }
+        if path.contains("/snapshots/") {
+            let verb = path.split('/').next_back().unwrap_or_default();
+            let sql = format!(
+                "select id::text from snapshots where vm_id::text = '{id}' and org_id = '{}' union all select '' limit 1",
+                self.acme.id
+            );
+            return match verb {
+                "new" => vec![("name", format!("new-{n}"))],
+                _ => vec![("snapshot", self.app.db.text(&sql).await), ("restart", "on".into())],
+            };
+        }
+        if path.contains("/disks/") {
+            return self.disk_form(path, id).await;
+        }
+        if path.ends_with("/storage") {
+            let policy = self.app.db.text("select id::text from storage_policies where is_default").await;
+            return vec![("policies", policy.clone()), ("default_policy", policy)];
         }
         match path.split('/').next_back() {
             Some("new") if path.contains("/organizations/") => {
@@ -355,6 +416,12 @@ impl World {
             Some("edit") if path.contains("/catalogs/") => {
                 vec![version("catalogs").await, ("name", format!("catalog-{n}"))]
             }
+            Some("edit") if path.contains("/storage/") => {
+                let sql = format!(
+                    "select version::text from storage_policies where id::text = '{id}' union all select '1' limit 1"
+                );
+                vec![("version", self.app.db.text(&sql).await), ("name", format!("policy-{n}"))]
+            }
             Some("edit") => {
                 vec![version("vdcs").await, ("name", format!("vdc-{n}")), ("allocation_model", "PayAsYouGo".into())]
             }
@@ -364,6 +431,39 @@ impl World {
             Some("password") => vec![("password", PASSWORD.into())],
             Some("delete") if path.contains("/organizations/") => vec![name("organizations").await],
             Some("delete") if path.contains("/vdcs/") => vec![name("vdcs").await],
+            _ => vec![],
+        }
+    }
+
+    async fn disk_form(&self, path: &str, id: &str) -> Vec<(&'static str, String)> {
+        let n = self.next();
+        let of_vm = format!(
+            "select id::text from disks where vm_id::text = '{id}' and name = 'data' union all select '' limit 1"
+        );
+        let verb = path.split('/').next_back().unwrap_or_default();
+        let sized = || vec![("size", "2".to_owned()), ("bus", "virtio".to_owned())];
+        match (verb, path.contains("/vms/")) {
+            ("add", _) => sized(),
+            ("edit", true) => [sized(), vec![("disk", self.app.db.text(&of_vm).await)]].concat(),
+            ("remove", true) => vec![("disk", self.app.db.text(&of_vm).await)],
+            ("attach", true) => vec![("disk", self.disk(&self.acme, "prod", &format!("free-{n}"), "").await)],
+            ("detach", true) => {
+                let there =
+                    self.app.db.count(&format!("vms where id::text = '{id}' and org_id = '{}'", self.acme.id)).await;
+                let vm = if there == 1 { id } else { "" };
+                vec![("disk", self.disk(&self.acme, "prod", &format!("in-{n}"), vm).await)]
+            }
+            ("new", _) => {
+                let named = vec![("name", format!("new-{n}")), ("vdc", self.acme.vdc("prod").to_string())];
+                [named, sized()].concat()
+            }
+            ("edit", _) => {
+                let sql = format!(
+                    "select version::text from disks where id::text = '{id}' and org_id = '{}' union all select '1' limit 1",
+                    self.acme.id
+                );
+                [sized(), vec![("name", format!("disk {n}")), ("version", self.app.db.text(&sql).await)]].concat()
+            }
             _ => vec![],
         }
     }

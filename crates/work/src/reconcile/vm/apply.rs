@@ -1,6 +1,7 @@
 //! Brings a VM that is there to what was asked for: names, size, power, and what is to be done once.
 use super::{
-    failed, lost, nics,
+    disks::{self, Brought},
+    failed, lost, nics, snapshots,
     wanted::{identity, size},
 };
 use crate::{
@@ -98,6 +99,11 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     if !at(Step::VmHolds, shared.store.claim_holds(claim)).await? {
         return Ok(Some(lost()));
     }
+    match snapshots::bring(shared, claim, vm, on, &found).await? {
+        snapshots::Brought::Here => {}
+        snapshots::Brought::Changed => return Ok(None),
+        snapshots::Brought::Not(outcome) => return Ok(Some(outcome)),
+    }
     let names = patch::identity(on.uid, &identity(vm, on.there), &vm.computer_name, vm.generation);
     let mut last = unless_changed!(on.patch(Step::VmNames, names, &found).await);
     let as_asked = match size(vm) {
@@ -110,6 +116,11 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     if let Some(changed) = unless_changed!(nics::apply(on, vm, &now, &last).await) {
         last = changed;
     }
+    last = match disks::bring(shared, claim, vm, on, last).await? {
+        Brought::Here(changed) => changed,
+        Brought::Again => return Ok(None),
+        Brought::Not(outcome) => return Ok(Some(outcome)),
+    };
     let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
     match power(on, vm, &now, once.map(|(o, _)| o), &last).await {
         Ok(Some(changed)) => last = changed,

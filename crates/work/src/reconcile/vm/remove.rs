@@ -4,7 +4,7 @@ use super::{
         instance::{self, Stand},
         secret, told,
     },
-    find_ours, lost,
+    find_ours, lost, snapshots,
 };
 use crate::{
     Shared,
@@ -62,6 +62,11 @@ pub(super) async fn remove(shared: &Shared, claim: &Claim, vm: &VmWork) -> Resul
         if deleted != Deleted::Gone && !told!(at(Step::VmGoneThere, gone).await) {
             return Ok(Outcome::Wait(Duration::from_secs(1), "The hub is deleting it.".into()));
         }
+    }
+    if shared.store.vm_had_snapshots(vm.id).await?
+        && !told!(at(Step::SnapshotDelete, snapshots::clear(&client, &there.namespace, vm)).await)
+    {
+        return Ok(Outcome::Wait(Duration::from_secs(1), "The hub is deleting its snapshots.".into()));
     }
     let (guest, owner) = (Key::new(&there.namespace, cloud_init_name(&vm.hub_name)), Owner::new(VM_ID, vm.id));
     told!(at(Step::GuestDelete, secret::remove(&client, &guest, &owner)).await);

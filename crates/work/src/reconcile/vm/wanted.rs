@@ -5,9 +5,9 @@ use hub::shape::{
     cloud_init::CloudInit,
     vm::{self as shape, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
 };
-use model::Result;
+use model::{Result, disk::Bus};
 use serde_json::Value;
-use store::{Place, VmWork};
+use store::{Place, VmDiskWork, VmWork};
 
 pub(super) async fn guest(shared: &Shared, vm: &VmWork) -> Result<Option<CloudInit>> {
     let network_data = nics::guest_data(&vm.nics);
@@ -55,14 +55,9 @@ pub(super) fn size(vm: &VmWork) -> Size {
 }
 
 pub(super) fn shaped(vm: &VmWork, there: &Place, init: Option<&CloudInit>) -> shape::Vm {
-    let disks = vm.disks.iter().enumerate().map(|(i, d)| shape::Disk {
-        name: d.name.clone(),
-        size_mb: u64::try_from(d.size_mb).ok().filter(|s| *s > 0),
-        source: disk_source(&d.image),
-        storage_class: Some(d.storage_class.clone()).filter(|c| !c.is_empty()),
-        device: Device::Disk,
-        boot_order: (i == 0).then_some(1),
-    });
+    // what comes later is plugged in by `disks`
+    let first = vm.disks.iter().filter(|d| d.with_vm && !d.leaving).enumerate();
+    let disks = first.map(|(i, d)| shape::Disk { boot_order: (i == 0).then_some(1), ..disk(d) });
     shape::Vm {
         identity: identity(vm, there),
         computer_name: vm.computer_name.clone(),
@@ -76,6 +71,22 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, init: Option<&CloudInit>) -> sh
             Some(init) if init.network_data.is_empty() => CloudInitUse::UserData,
             Some(_) => CloudInitUse::UserAndNetworkData,
         },
+    }
+}
+
+pub(super) fn disk(d: &VmDiskWork) -> shape::Disk {
+    shape::Disk {
+        name: d.volume.clone(),
+        size_mb: u64::try_from(d.size_mb).ok().filter(|s| *s > 0),
+        source: if d.independent { DiskSource::Existing(d.object.clone()) } else { disk_source(&d.image) },
+        storage_class: Some(d.class.clone()).filter(|c| !c.is_empty()),
+        device: match d.bus {
+            Bus::Any => Device::Disk,
+            Bus::Virtio => Device::Virtio,
+            Bus::Sata => Device::Sata,
+            Bus::Scsi => Device::Scsi,
+        },
+        boot_order: None,
     }
 }
 

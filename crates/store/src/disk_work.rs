@@ -1,0 +1,408 @@
+//! What workers read and write of disks, and what hubs report of them.
+use crate::{Store, constraint::mapped, quota, storage::storage_count, work::Claim};
+use model::{
+    DiskId, Error, HubId, OrgId, PolicyId, Result, UserId, VdcId, VmId,
+    disk::{Bus, DiskSeen},
+    quota::Amount,
+};
+use sqlx::{Postgres, Transaction};
+use uuid::Uuid;
+
+/// A disk that a machine has, should have, or should be without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmDiskWork {
+    pub id: DiskId,
+    pub name: String,
+    /// What it is called inside of the machine.
+    pub volume: String,
+    pub independent: bool,
+    /// Its volume was or is made together with the machine.
+    pub with_vm: bool,
+    /// It is to be out of the machine.
+    pub leaving: bool,
+    pub bus: Bus,
+    pub size_mb: i64,
+    pub applied_mb: i64,
+    pub image: String,
+    /// Empty: the hub's default.
+    pub class: String,
+    /// What was last seen to stand behind it on the hub.
+    pub object: String,
+    /// Of an independent one: it is there, and full.
+    pub ready: bool,
+}
+
+/// What a reconciler needs of an independent disk, deleted or not.
+#[derive(Clone, Debug)]
+pub struct DiskWork {
+    pub id: DiskId,
+    pub org: OrgId,
+    pub org_name: String,
+    pub vdc: VdcId,
+    pub vdc_name: String,
+    pub owner: Option<UserId>,
+    pub owner_name: String,
+    pub name: String,
+    pub description: String,
+    pub size_mb: i64,
+    pub applied_mb: i64,
+    /// Empty: the hub's default.
+    pub class: String,
+    pub generation: i64,
+    pub applied: Option<i64>,
+    pub hub: Option<HubId>,
+    pub hub_name: String,
+    pub uid: Option<String>,
+    pub attempted: bool,
+    pub deleted: bool,
+    pub gone: bool,
+}
+
+/// What a hub says of one disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskReport {
+    pub seen: DiskSeen,
+    pub reason: String,
+    pub volume: String,
+    pub size_mb: Option<i64>,
+    pub progress: Option<i16>,
+}
+
+impl Store {
+    /// The disks of a machine as its reconciler needs them.
+    pub async fn vm_disks_work(&self, vm: VmId, hub: &HubId) -> Result<Vec<VmDiskWork>> {
+        let rows = sqlx::query!(
+            r#"select k.id, k.name, k.independent, k.with_vm, k.deleted_at is not null or k.leaving_vm_id is not null as "leaving!", k.bus, k.size_mb,
+                      k.applied_mb, k.image, coalesce(nullif(coalesce(c.class, p.class), ''), k.storage_class) as "class!", k.hub_name, k.obs_volume,
+                      k.independent and k.uid is not null and k.obs_state = 'ready' as "ready!"
+               from disks k join storage_policies p on p.id = k.policy_id
+               left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = $2
+               where (k.vm_id = $1 or k.leaving_vm_id = $1) and k.gone_at is null order by k.independent, k.position, k.created_at, k.name"#,
+            vm.0,
+            hub.0
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let all = rows.into_iter().map(|r| VmDiskWork {
+            id: DiskId(r.id),
+            volume: if r.independent { r.hub_name.clone() } else { r.name.clone() },
+            object: if r.independent { r.hub_name } else { r.obs_volume },
+            name: r.name,
+            independent: r.independent,
+            with_vm: r.with_vm,
+            leaving: r.leaving,
+            bus: Bus::parse(&r.bus).unwrap_or_default(),
+            size_mb: r.size_mb,
+            applied_mb: r.applied_mb,
+            image: r.image,
+            class: r.class,
+            ready: r.ready,
+        });
+        Ok(all.collect())
+    }
+
+    /// Does the machine still have disks that are on their way out?
+    pub async fn vm_disks_leave(&self, vm: VmId) -> Result<bool> {
+        sqlx::query_scalar!(
+            r#"select exists (select from disks where gone_at is null and (leaving_vm_id = $1 or vm_id = $1 and deleted_at is not null)) as "some!""#,
+            vm.0
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(mapped)
+    }
+
+    /// The hub was brought to that size.
+    pub async fn vm_disk_grown(&self, c: &Claim, id: DiskId, size_mb: i64) -> Result<bool> {
+        let done = sqlx::query!(
+            "update disks set applied_mb = $2 where id = $1 and exists (select from work where kind = 'vm' and id = $3 and lease_epoch = $4)",
+            id.0,
+            size_mb,
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// An independent disk is proven to be out of the machine.
+    pub async fn disk_left(&self, c: &Claim, id: DiskId) -> Result<bool> {
+        let done = sqlx::query!(
+            "update disks set leaving_vm_id = null where id = $1 and leaving_vm_id = $2
+             and exists (select from work where kind = 'vm' and id = $2 and lease_epoch = $3)",
+            id.0,
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// A machine's removed disk is proven to be gone: what it used is given back, once.
+    pub async fn vm_disk_gone(&self, c: &Claim, id: DiskId) -> Result<bool> {
+        self.gone_by(c, "vm", id).await
+    }
+
+    /// The same for an independent one.
+    pub async fn disk_gone(&self, c: &Claim) -> Result<bool> {
+        self.gone_by(c, "disk", DiskId(c.id)).await
+    }
+
+    async fn gone_by(&self, c: &Claim, kind: &str, id: DiskId) -> Result<bool> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        // rows are locked from the organization down, as by quota reservations
+        hold_org(&mut tx, id).await?;
+        let gone = sqlx::query!(
+            "update disks set gone_at = now() where id = $1 and gone_at is null and deleted_at is not null
+             and exists (select from work where kind = $2 and id = $3 and lease_epoch = $4)
+             returning org_id, vdc_id, owner_id, policy_id, size_mb",
+            id.0,
+            kind,
+            c.id,
+            c.epoch
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        let Some(r) = gone else { return Ok(false) };
+        let freed = Amount { storage_mb: -r.size_mb, ..Amount::default() };
+        quota::count(&mut tx, OrgId(r.org_id), VdcId(r.vdc_id), r.owner_id.map(UserId), &freed).await?;
+        storage_count(&mut tx, VdcId(r.vdc_id), PolicyId(r.policy_id), -r.size_mb).await?;
+        tx.commit().await.map_err(mapped)?;
+        Ok(true)
+    }
+
+    pub async fn disk_work(&self, id: Uuid) -> Result<Option<DiskWork>> {
+        let r = sqlx::query!(
+            r#"select k.org_id, o.name as org_name, k.vdc_id, d.name as vdc_name, k.owner_id, coalesce(u.name, '') as "owner_name!", k.name,
+                      k.description, k.size_mb, k.applied_mb, coalesce(c.class, p.class) as "class!", k.generation, k.applied, k.hub_id, k.hub_name,
+                      k.uid, k.attempted_at is not null as "attempted!", k.deleted_at is not null as "deleted!", k.gone_at is not null as "gone!"
+               from disks k join organizations o on o.id = k.org_id join vdcs d on d.id = k.vdc_id join storage_policies p on p.id = k.policy_id
+               left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = k.hub_id left join users u on u.id = k.owner_id
+               where k.id = $1 and k.independent"#,
+            id
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(r.map(|r| DiskWork {
+            id: DiskId(id),
+            org: OrgId(r.org_id),
+            org_name: r.org_name,
+            vdc: VdcId(r.vdc_id),
+            vdc_name: r.vdc_name,
+            owner: r.owner_id.map(UserId),
+            owner_name: r.owner_name,
+            name: r.name,
+            description: r.description,
+            size_mb: r.size_mb,
+            applied_mb: r.applied_mb,
+            class: r.class,
+            generation: r.generation,
+            applied: r.applied,
+            hub: r.hub_id.map(HubId),
+            hub_name: r.hub_name,
+            uid: r.uid,
+            attempted: r.attempted,
+            deleted: r.deleted,
+            gone: r.gone,
+        }))
+    }
+
+    /// Where it goes: not any more once a call was attempted. False: it has a place, or the claim is not ours any more.
+    pub async fn disk_place(&self, c: &Claim, hub: &HubId) -> Result<bool> {
+        let done = sqlx::query!(
+            "update disks set hub_id = $2 where id = $1 and hub_id is null and attempted_at is null
+             and exists (select from hubs where id = $2) and exists (select from work where kind = 'disk' and id = $1 and lease_epoch = $3)",
+            c.id,
+            hub.0,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// From now on something of it may be on its hub.
+    pub async fn disk_attempted(&self, c: &Claim) -> Result<bool> {
+        let done = sqlx::query!(
+            "update disks set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id is not null and deleted_at is null
+             and exists (select from work where kind = 'disk' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// It is on the hub. False: the claim is not ours any more.
+    pub async fn disk_made(&self, c: &Claim, uid: &str) -> Result<bool> {
+        let done = sqlx::query!(
+            "update disks set uid = $2 where id = $1 and (uid is null or uid = $2)
+             and exists (select from work where kind = 'disk' and id = $1 and lease_epoch = $3)",
+            c.id,
+            uid,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub async fn disk_applied(&self, c: &Claim, generation: i64, size_mb: i64) -> Result<bool> {
+        let done = sqlx::query!(
+            "update disks set applied = $2, applied_mb = $3, problem = '' where id = $1
+             and exists (select from work where kind = 'disk' and id = $1 and lease_epoch = $4)",
+            c.id,
+            generation,
+            size_mb,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    pub async fn disk_problem(&self, c: &Claim, why: &str) -> Result<()> {
+        sqlx::query!(
+            "update disks set problem = $2 where id = $1 and problem <> $2
+             and exists (select from work where kind = 'disk' and id = $1 and lease_epoch = $3)",
+            c.id,
+            why,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Was it deleted, and proven to be gone? None: nobody knows it.
+    pub async fn disk_tombstone(&self, id: Uuid) -> Result<Option<bool>> {
+        sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from disks where id = $1"#, id)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(mapped)
+    }
+
+    /// What a hub says of an independent disk: whose it is, if that is news, and the machine that may wait for it.
+    pub async fn observe_disk(
+        &self,
+        hub: &HubId,
+        epoch: i64,
+        id: Uuid,
+        uid: &str,
+        r: &DiskReport,
+    ) -> Result<Option<(OrgId, Option<UserId>, Option<VmId>)>> {
+        let row = sqlx::query!(
+            "update disks set obs_state = $4, obs_reason = $5, obs_size_mb = $6, obs_progress = $7, obs_at = now()
+             where id = $1 and independent and hub_id = $2 and (uid is null or uid = $3) and gone_at is null
+               and exists (select from hubs where id = $2 and lease_epoch = $8)
+               and (obs_state, obs_reason, obs_size_mb, obs_progress) is distinct from ($4, $5, $6, $7)
+             returning org_id, owner_id, vm_id",
+            id,
+            hub.0,
+            uid,
+            r.seen.key(),
+            r.reason,
+            r.size_mb,
+            r.progress,
+            epoch
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(row.map(|r| (OrgId(r.org_id), r.owner_id.map(UserId), r.vm_id.map(VmId))))
+    }
+
+    /// An independent disk's volume is gone from its hub. If nobody asked for it, it is missing from now on.
+    pub async fn disk_vanished(&self, hub: &HubId, id: Uuid, uid: &str) -> Result<()> {
+        sqlx::query!(
+            "with k as (update disks set obs_state = case when deleted_at is null then 'missing' else obs_state end, obs_at = now()
+                        where id = $1 and hub_id = $2 and uid = $3 and gone_at is null returning id, org_id, hub_id, deleted_at)
+             insert into work (kind, id, org_id, hub_id) select 'disk', id, org_id, hub_id from k where deleted_at is not null
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now()",
+            id,
+            hub.0,
+            uid
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.work_bell.notify_one();
+        Ok(())
+    }
+
+    /// What a hub says of the disks in one of its machines, by their names there. True: something of it is news.
+    pub async fn observe_vm_disks(&self, vm: Uuid, seen: &[(String, DiskReport)]) -> Result<bool> {
+        let names: Vec<String> = seen.iter().map(|(name, _)| name.clone()).collect();
+        let states: Vec<String> = seen.iter().map(|(_, r)| r.seen.key().to_owned()).collect();
+        let reasons: Vec<String> = seen.iter().map(|(_, r)| r.reason.clone()).collect();
+        let volumes: Vec<String> = seen.iter().map(|(_, r)| r.volume.clone()).collect();
+        let sizes: Vec<i64> = seen.iter().map(|(_, r)| r.size_mb.unwrap_or(0)).collect();
+        let progress: Vec<i16> = seen.iter().map(|(_, r)| r.progress.unwrap_or(-1)).collect();
+        let done = sqlx::query!(
+            "update disks k set obs_state = s.state, obs_reason = s.reason, obs_volume = s.volume, obs_size_mb = nullif(s.size, 0),
+                    obs_progress = nullif(s.progress, -1), obs_at = now()
+             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::smallint[]) as s (name, state, reason, volume, size, progress)
+             where k.vm_id = $1 and not k.independent and k.gone_at is null and k.name = s.name
+               and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress)
+                   is distinct from (s.state, s.reason, s.volume, nullif(s.size, 0), nullif(s.progress, -1::smallint))",
+            vm,
+            &names,
+            &states,
+            &reasons,
+            &volumes,
+            &sizes,
+            &progress
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() > 0)
+    }
+}
+
+async fn hold_org(tx: &mut Transaction<'static, Postgres>, id: DiskId) -> Result<()> {
+    let held = sqlx::query!(
+        "select o.id from organizations o join disks k on k.org_id = o.id where k.id = $1 for update of o",
+        id.0
+    )
+    .fetch_optional(&mut **tx)
+    .await
+    .map_err(mapped)?;
+    if held.is_some() { Ok(()) } else { Err(Error::Internal(format!("disk {id} has no organization"))) }
+}
+
+/// The disks of a machine that is proven to be gone: its own go with it, independent ones are free. What is given back in all.
+pub(crate) async fn gone_with_vm(tx: &mut Transaction<'static, Postgres>, vm: Uuid) -> Result<i64> {
+    sqlx::query!(
+        "update disks set leaving_vm_id = null, vm_id = null where independent and (vm_id = $1 or leaving_vm_id = $1)",
+        vm
+    )
+    .execute(&mut **tx)
+    .await
+    .map_err(mapped)?;
+    let rows = sqlx::query!(
+        "update disks set gone_at = now(), deleted_at = coalesce(deleted_at, now()) where vm_id = $1 and not independent and gone_at is null
+         returning vdc_id, policy_id, size_mb",
+        vm
+    )
+    .fetch_all(&mut **tx)
+    .await
+    .map_err(mapped)?;
+    for r in &rows {
+        storage_count(tx, VdcId(r.vdc_id), PolicyId(r.policy_id), -r.size_mb).await?;
+    }
+    Ok(rows.iter().map(|r| r.size_mb).sum())
+}

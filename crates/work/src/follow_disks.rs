@@ -1,0 +1,153 @@
+//! What a hub says of disks: of independent ones by their own volumes, of a machine's by the machine.
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+    reconcile, settle,
+};
+use hub::{
+    Key,
+    read::{ObservedVm, VmState, VolumePart},
+    watch::Event,
+};
+use model::{DiskId, HubId, Kind, Result, disk::DiskSeen, event::Change};
+use std::collections::{HashMap, HashSet};
+use store::DiskReport;
+use uuid::Uuid;
+
+/// The volumes of independent disks, and what of them is still to be written.
+#[derive(Default)]
+pub(crate) struct Disks {
+    known: HashMap<Key, VolumePart>,
+    late: HashSet<Key>,
+    gone: Vec<(Uuid, String)>,
+}
+
+impl Disks {
+    pub(crate) fn late(&self) -> bool {
+        !self.late.is_empty() || !self.gone.is_empty()
+    }
+
+    pub(crate) fn all_again(&mut self) {
+        self.late.extend(self.known.keys().cloned());
+    }
+
+    fn put(&mut self, volume: &VolumePart) {
+        if volume.meta.ids.disk.is_some() {
+            let key = volume.meta.key.clone();
+            self.known.insert(key.clone(), volume.clone());
+            self.late.insert(key);
+        }
+    }
+
+    fn lose(&mut self, key: &Key) {
+        let lost = self.known.remove(key).and_then(|v| Some((v.meta.ids.disk?, v.meta.uid)));
+        self.gone.extend(lost);
+        self.late.remove(key);
+    }
+}
+
+/// `epoch`: ours to write; None: another replica writes, and we only keep in step.
+pub(crate) async fn heard(
+    shared: &Shared,
+    hub: &HubId,
+    epoch: Option<i64>,
+    disks: &mut Disks,
+    event: &Event<VolumePart>,
+) {
+    match event {
+        Event::Snapshot(all) => {
+            let there: HashSet<&Key> = all.iter().map(|v| &v.meta.key).collect();
+            let lost: Vec<Key> = disks.known.keys().filter(|k| !there.contains(k)).cloned().collect();
+            lost.iter().for_each(|key| disks.lose(key));
+            all.iter().for_each(|v| disks.put(v));
+        }
+        Event::Changed(one) => disks.put(one),
+        Event::Gone { key, .. } => disks.lose(key),
+        Event::Alive(_) | Event::Trouble(_) => {}
+    }
+    again(shared, hub, epoch, disks).await;
+}
+
+/// Writes what is still to be written; what fails stays for the next time.
+pub(crate) async fn again(shared: &Shared, hub: &HubId, epoch: Option<i64>, disks: &mut Disks) {
+    let Some(epoch) = epoch else { return };
+    for (id, uid) in std::mem::take(&mut disks.gone) {
+        if let Err(e) = gone(shared, hub, id, &uid).await {
+            tracing::debug!(hub_id = %hub, disk_id = %id, error = %e, "a disk's end could not be written");
+            disks.gone.push((id, uid));
+        }
+    }
+    for key in std::mem::take(&mut disks.late) {
+        let Some(volume) = disks.known.get(&key) else { continue };
+        match report(shared, hub, epoch, volume).await {
+            Ok(true) => {}
+            Ok(false) => drop(disks.late.insert(key)),
+            Err(e) => {
+                tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said of a disk could not be written");
+                disks.late.insert(key);
+            }
+        }
+    }
+}
+
+async fn gone(shared: &Shared, hub: &HubId, id: Uuid, uid: &str) -> Result<()> {
+    at(Step::DiskObserve, shared.store.disk_vanished(hub, id, uid)).await?;
+    settle::disk(shared, DiskId(id), &Outcome::Done).await
+}
+
+/// False: nobody here knows it yet under that uid, and that may change.
+async fn report(shared: &Shared, hub: &HubId, epoch: i64, volume: &VolumePart) -> Result<bool> {
+    let Some(id) = volume.meta.ids.disk else { return Ok(true) };
+    let seen = one(Some(volume), false);
+    let news = at(Step::DiskObserve, shared.store.observe_disk(hub, epoch, id, &volume.meta.uid, &seen)).await?;
+    let Some((org, owner, vm)) = news else {
+        if shared.store.disk_tombstone(id).await? == Some(true) && volume.meta.deleting.is_none() {
+            reconcile::disk::collect(shared, hub, &volume.meta.key, &volume.meta.uid).await?;
+        }
+        return Ok(true);
+    };
+    shared.store.tell(Change { org, user: None, owner, kind: Kind::Disk, id: Some(id) });
+    settle::disk(shared, DiskId(id), &Outcome::Done).await?;
+    if let Some(vm) = vm {
+        // it may wait for its disk
+        shared.store.enqueue(Kind::Vm, vm, org, &hub.0).await?;
+    }
+    Ok(true)
+}
+
+/// `settled`: its machine does not wait for disks, so a claim that no volume stands for is full.
+fn one(volume: Option<&VolumePart>, settled: bool) -> DiskReport {
+    let Some(v) = volume else {
+        let seen = if settled { DiskSeen::Ready } else { DiskSeen::Making };
+        return DiskReport { seen, ..DiskReport::default() };
+    };
+    let seen = match (&v.problem, v.done) {
+        (Some(_), _) => DiskSeen::Failed,
+        (None, true) => DiskSeen::Ready,
+        (None, false) => DiskSeen::Making,
+    };
+    DiskReport {
+        seen,
+        reason: v.problem.clone().unwrap_or_default(),
+        volume: v.meta.key.name.clone(),
+        size_mb: None,
+        progress: v.progress.map(i16::from).filter(|_| seen == DiskSeen::Making),
+    }
+}
+
+/// The disks of a machine, as it shows them. True: something of it is news.
+pub(crate) async fn of_vm(shared: &Shared, vm: Uuid, seen: &ObservedVm) -> Result<bool> {
+    let settled = matches!(seen.state, VmState::Running | VmState::Stopped | VmState::Paused | VmState::Migrating);
+    let disks = seen.vm.disks.iter().filter(|d| !d.volume.is_empty() && !d.cdrom);
+    let reports: Vec<(String, DiskReport)> = disks
+        .map(|d| {
+            let volume = seen.volumes.iter().find(|v| v.meta.key.name == d.volume);
+            (d.name.clone(), DiskReport { volume: d.volume.clone(), ..one(volume, settled) })
+        })
+        .collect();
+    if reports.is_empty() {
+        return Ok(false);
+    }
+    shared.store.observe_vm_disks(vm, &reports).await
+}

@@ -1,0 +1,142 @@
+//! Snapshots from the request to the hub and back: a tree, going back, and VCD's one snapshot.
+use crate::stage::Stage;
+use domain::{disk, snapshot, vapp, vm};
+use model::{
+    Action, VmId,
+    snapshot::{Snapshot, SnapshotSpec, SnapshotState},
+    task::TaskStatus,
+    vm::{Vm, VmState},
+};
+
+fn named(name: &str) -> SnapshotSpec {
+    SnapshotSpec { name: name.into(), ..SnapshotSpec::default() }
+}
+
+async fn all(stage: &Stage, vm: VmId) -> Vec<Snapshot> {
+    snapshot::list(&stage.app.domain, &stage.admin, vm).await.unwrap()
+}
+
+async fn done(stage: &Stage, vm: VmId, action: Action) {
+    stage
+        .until(action.key(), async || {
+            let (status, why) = stage.task_of(vm.0, action).await;
+            assert_ne!(status, TaskStatus::Error, "{action:?}: {why}");
+            status == TaskStatus::Success
+        })
+        .await;
+}
+
+async fn take(stage: &Stage, vm: VmId, name: &str) -> Snapshot {
+    snapshot::create(&stage.app.domain, &stage.admin, vm, named(name)).await.unwrap();
+    stage
+        .until("the snapshot", async || {
+            all(stage, vm).await.iter().any(|s| s.name == name && s.state == SnapshotState::Ready)
+        })
+        .await;
+    done(stage, vm, Action::VmSnapshot).await;
+    all(stage, vm).await.into_iter().find(|s| s.name == name).unwrap()
+}
+
+fn volume(stage: &Stage, vm: &Vm) -> String {
+    let object = stage.object(vm).unwrap();
+    object["spec"]["template"]["spec"]["volumes"][0]["dataVolume"]["name"].as_str().unwrap().to_owned()
+}
+
+fn on_hub(stage: &Stage, kind: &str) -> usize {
+    stage.hubs.hub("one").objects("snapshot.kubevirt.io", kind).len()
+}
+
+#[tokio::test]
+async fn a_vm_has_a_tree_of_snapshots_and_goes_back_to_one() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let first = take(&stage, one.id, "clean").await;
+    assert!(first.current && first.parent.is_none() && first.taken_at.is_some(), "{first:?}");
+    let second = take(&stage, one.id, "updated").await;
+    assert_eq!(second.parent, Some(first.id));
+    assert_eq!(on_hub(&stage, "virtualmachinesnapshots"), 2);
+    let held =
+        disk::add(d, admin, one.id, model::disk::DiskSpec { size_mb: 1024, ..Default::default() }).await.unwrap_err();
+    assert!(held.to_string().contains("It has 2 snapshots"), "{held}");
+
+    let runs = snapshot::revert(d, admin, one.id, first.id, false).await.unwrap_err();
+    assert!(runs.to_string().contains("Stop it first, or have it stopped and started again"), "{runs}");
+    let before = volume(&stage, &one);
+    snapshot::revert(d, admin, one.id, first.id, true).await.unwrap();
+    done(&stage, one.id, Action::VmRevert).await;
+    stage.until("running", async || stage.vm(one.id).await.state() == VmState::Running).await;
+    assert_ne!(volume(&stage, &one), before, "its disk is the snapshot's");
+    assert_eq!(on_hub(&stage, "virtualmachinerestores"), 0);
+    let now = stage.vm(one.id).await;
+    assert_eq!((now.outside.as_str(), now.problem.as_str(), now.snapshot_problem.as_str()), ("", "", ""));
+    let third = take(&stage, one.id, "another way").await;
+    assert_eq!(third.parent, Some(first.id), "it stems from what was gone back to");
+
+    // what stems from a deleted one stems from its parent
+    snapshot::delete(d, admin, one.id, first.id).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+    stage.until("its end", async || all(&stage, one.id).await.len() == 2).await;
+    assert!(all(&stage, one.id).await.iter().all(|s| s.parent.is_none()));
+    assert_eq!(on_hub(&stage, "virtualmachinesnapshots"), 2);
+
+    vapp::delete(d, admin, id).await.unwrap();
+    stage.until("the end", async || stage.app.db.count("vapps where gone_at is null").await == 0).await;
+    assert_eq!(on_hub(&stage, "virtualmachinesnapshots"), 0);
+    let claims = stage.hubs.hub("one").objects("", "persistentvolumeclaims");
+    let left: Vec<_> = claims.iter().filter(|c| c["metadata"]["namespace"] == one.namespace.as_str()).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(stage.app.db.text("select storage_used_mb::text from vdcs").await, "0");
+}
+
+#[tokio::test]
+async fn vcds_one_snapshot_is_replaced_gone_back_to_and_removed() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let none = snapshot::revert_to_current(d, admin, one.id, true).await.unwrap_err();
+    assert!(none.to_string().contains("It has no snapshot"), "{none}");
+    take(&stage, one.id, "first").await;
+    snapshot::replace(d, admin, one.id, named("second")).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshot).await;
+    stage.until("one snapshot", async || all(&stage, one.id).await.len() == 1).await;
+    assert_eq!((all(&stage, one.id).await[0].name.as_str(), on_hub(&stage, "virtualmachinesnapshots")), ("second", 1));
+    vm::power(d, admin, one.id, Action::VmPowerOff).await.unwrap();
+    stage.until("stopped", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    snapshot::revert_to_current(d, admin, one.id, false).await.unwrap();
+    done(&stage, one.id, Action::VmRevert).await;
+    assert_eq!(stage.vm(one.id).await.state(), VmState::Stopped);
+    snapshot::delete_all(d, admin, one.id).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+    assert_eq!((all(&stage, one.id).await.len(), on_hub(&stage, "virtualmachinesnapshots")), (0, 0));
+    let memory = snapshot::create(d, admin, one.id, SnapshotSpec { memory: true, ..named("x") }).await.unwrap_err();
+    assert!(memory.to_string().contains("not what is in memory"), "{memory}");
+}
+
+#[tokio::test]
+async fn a_snapshot_is_taken_gone_back_to_and_deleted_on_its_pages() {
+    let stage = Stage::set().await;
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let page = stage.app.sign_in("acme", "acme-admin").await;
+    let vm = format!("/tenant/acme/vms/{}", one.id);
+    page.post(&format!("{vm}/snapshots/new"), &[("name", "")]).await.must(422);
+    page.post(&format!("{vm}/snapshots/new"), &[("name", "clean")]).await.must(303);
+    done(&stage, one.id, Action::VmSnapshot).await;
+    page.get(&vm).await.must(200).says("clean").says("the VM stems from it");
+    let taken = all(&stage, one.id).await[0].id.to_string();
+    page.get(&format!("{vm}/snapshots/revert?snapshot={taken}")).await.must(200).says("Stop it for this");
+    page.post(&format!("{vm}/snapshots/revert"), &[("snapshot", &taken)]).await.must(409);
+    page.post(&format!("{vm}/snapshots/revert"), &[("snapshot", &taken), ("restart", "on")]).await.must(303);
+    done(&stage, one.id, Action::VmRevert).await;
+    page.get(&format!("{vm}/snapshots/delete")).await.must(200);
+    page.post(&format!("{vm}/snapshots/delete"), &[("snapshot", &taken)]).await.must(303);
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+
+    // a hub that makes none says so before anybody presses
+    stage.app.db.execute("update hubs set offers = array_remove(offers, 'snapshots')").await;
+    page.get(&vm).await.must(200).says("The hub it is on makes no snapshots");
+    page.post(&format!("{vm}/snapshots/new"), &[("name", "late")]).await.must(409);
+}

@@ -1,0 +1,120 @@
+//! Storage policies: classes of hubs by name, what of them a VDC may use, and quota by policy.
+use crate::stage::Stage;
+use domain::{storage, vapp};
+use model::{
+    Action, Error, PolicyId,
+    storage::{StoragePolicySpec, VdcPolicySpec},
+    vm::VmSpec,
+};
+
+fn gold() -> StoragePolicySpec {
+    StoragePolicySpec { name: "gold".into(), class: "fast".into(), ..StoragePolicySpec::default() }
+}
+
+/// The VDC's policies: the default one as it is, and another with a limit.
+async fn profile(stage: &Stage, other: PolicyId, limit_mb: Option<i64>, default: bool) -> Vec<VdcPolicySpec> {
+    let known = storage::of_vdc(&stage.app.domain, &stage.admin, stage.acme.vdc("prod")).await.unwrap();
+    let first = VdcPolicySpec { id: known[0].id, limit_mb: None, is_default: !default };
+    vec![first, VdcPolicySpec { id: other, limit_mb, is_default: default }]
+}
+
+#[tokio::test]
+async fn a_disk_is_made_of_the_class_that_its_policy_names_on_its_hub() {
+    let stage = Stage::set().await;
+    let (d, operator) = (&stage.app.domain, stage.app.operator().await);
+    let policy = storage::create(d, &operator, gold()).await.unwrap();
+    let vdc = stage.acme.vdc("prod");
+    let wanted = profile(&stage, policy.id, Some(100 * 1024), true).await;
+    storage::set_for_vdc(d, &operator, vdc, wanted).await.unwrap();
+
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    assert_eq!(one.disks[0].policy, "gold");
+    let object = stage.object(&one).unwrap();
+    assert_eq!(object["spec"]["dataVolumeTemplates"][0]["spec"]["storage"]["storageClassName"], "fast");
+    let hub = stage.hubs.hub("one");
+    let line = "fast.storageclass.storage.k8s.io/requests.storage";
+    let hard = || hub.object("", "resourcequotas", &one.namespace, "ssvirt").unwrap()["spec"]["hard"][line].clone();
+    stage.until("the class's line in the namespace", async || !hard().is_null()).await;
+    assert!(["200Gi", "204800Mi"].iter().any(|q| hard() == *q), "{}", hard());
+    let used = storage::of_vdc(d, &stage.admin, vdc).await.unwrap();
+    assert_eq!(used[0].used_mb, one.storage_mb(), "{used:?}");
+
+    // without a limit there is no line
+    let known = storage::get(d, &operator, policy.id).await.unwrap();
+    assert_eq!((known.vdcs, known.disks), (1, 1));
+    let wanted = profile(&stage, policy.id, None, true).await;
+    let wanted = wanted.into_iter().filter(|w| w.id == policy.id).collect();
+    storage::set_for_vdc(d, &operator, vdc, wanted).await.unwrap();
+    stage.until("no line", async || hard().is_null()).await;
+    vapp::delete(d, &stage.admin, id).await.unwrap();
+    stage.until("the end", async || stage.app.db.count("vapps where gone_at is null").await == 0).await;
+    assert_eq!(stage.app.db.text("select sum(used_mb)::text from vdc_storage").await, "0");
+}
+
+#[tokio::test]
+async fn a_full_policy_refuses_and_says_what_is_left() {
+    let stage = Stage::set().await;
+    let (d, operator) = (&stage.app.domain, stage.app.operator().await);
+    let policy = storage::create(d, &operator, gold()).await.unwrap();
+    let vdc = stage.acme.vdc("prod");
+    storage::set_for_vdc(d, &operator, vdc, profile(&stage, policy.id, Some(3 * 1024), false).await).await.unwrap();
+    let add = async |name: &str, of: &str, mb: i64| {
+        let disk = model::vm::Disk { name: "root".into(), size_mb: mb, policy: of.into(), ..Default::default() };
+        let vm = VmSpec { name: name.into(), cpus: 1, memory_mb: 512, disks: vec![disk], ..VmSpec::default() };
+        let spec = model::vapp::VappSpec { name: name.into(), vms: vec![vm], ..Default::default() };
+        vapp::compose(d, &stage.admin, vdc, spec, vapp::Guest::default()).await
+    };
+    add("one", "gold", 2048).await.unwrap();
+    let full = add("two", "GOLD", 2048).await.err().unwrap();
+    assert!(matches!(full, Error::OverQuota(_)) && full.to_string().contains("1 of 3 GB left"), "{full}");
+    let unknown = add("three", "silver", 1024).await.err().unwrap();
+    assert!(unknown.to_string().contains("It may use: default, gold"), "{unknown}");
+    add("four", "", 2048).await.unwrap();
+    let sums = "select string_agg(p.name || ' ' || s.used_mb, ', ' order by p.name) from vdc_storage s join storage_policies p on p.id = s.policy_id";
+    assert_eq!(stage.app.db.text(sums).await, "default 2048, gold 2048");
+
+    // what is in use stays
+    let known = storage::of_vdc(d, &stage.admin, vdc).await.unwrap();
+    let only = vec![VdcPolicySpec { id: known[0].id, limit_mb: None, is_default: true }];
+    let kept = storage::set_for_vdc(d, &operator, vdc, only).await.err().unwrap();
+    assert!(kept.to_string().contains("2 GB of gold are in use here"), "{kept}");
+    let refused = storage::delete(d, &operator, policy.id).await.err().unwrap();
+    assert!(refused.to_string().contains("1 disk is made of it"), "{refused}");
+    let tenant = storage::set_for_vdc(d, &stage.admin, vdc, Vec::new()).await.err().unwrap();
+    assert!(matches!(tenant, Error::Forbidden { action: Action::VdcStorage, .. }), "{tenant:?}");
+}
+
+#[tokio::test]
+async fn the_provider_makes_a_policy_and_gives_it_to_a_vdc_on_its_pages() {
+    let stage = Stage::on(&["one", "two"]).await;
+    stage
+        .until("both hubs' classes", async || {
+            stage.app.db.count("hubs where found -> 'storage_classes' @> '[{\"name\": \"fast\"}]'").await == 2
+        })
+        .await;
+    let page = stage.app.provider().await;
+    let list = page.get("/provider/storage").await.must(200).text();
+    assert!(list.contains("default"), "{list}");
+    let form = [("name", "gold"), ("class", "fast"), ("class-two", "slow!")];
+    let wrong = page.post("/provider/storage/new", &form).await.must(422);
+    assert!(wrong.text().contains("two: The name of a storage class"), "{}", wrong.text());
+    assert_eq!(wrong.field("class-two").as_deref(), Some("slow!"));
+    let form = [("name", "gold"), ("class", "fast"), ("class-two", "standard")];
+    let to = page.post("/provider/storage/new", &form).await.must(303).location().to_owned();
+    let made = page.get(&to).await.must(200).text();
+    assert!(made.contains("fast") && made.contains("standard"), "{made}");
+    let id = to.rsplit('/').next().unwrap().to_owned();
+
+    let vdc = stage.acme.vdc("prod");
+    let address = format!("/provider/vdcs/{vdc}/storage");
+    assert!(page.get(&address).await.must(200).text().contains("gold"));
+    let none = page.post(&address, &[("default_policy", id.as_str())]).await.must(422).text();
+    assert!(none.contains("A VDC needs at least one storage policy."), "{none}");
+    let limit = format!("limit-{id}");
+    let form = [("policies", id.as_str()), (limit.as_str(), "50"), ("default_policy", id.as_str())];
+    page.post(&address, &form).await.must(303);
+    let tenant = stage.app.sign_in("acme", "acme-admin").await;
+    let shown = tenant.get(&format!("/tenant/acme/vdcs/{vdc}")).await.must(200).text();
+    assert!(shown.contains("gold") && shown.contains("50 GB"), "{shown}");
+}
