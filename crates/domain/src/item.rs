@@ -91,11 +91,13 @@ pub async fn capture(
 
 /// The machine as a template has it; each of its disks becomes an image.
 fn machine(vm: &Vm, captured: &mut Vec<Captured>) -> TemplateVm {
-    let disks = vm.disks.iter().map(|d| {
+    // independent disks are not the machine's own
+    let disks = vm.disks.iter().filter(|d| !d.independent && !d.leaving).map(|d| {
         let id = Uuid::now_v7();
-        let from = (vm.namespace.clone(), disk_name(&vm.hub_name, &d.name));
+        let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
+        let from = (vm.namespace.clone(), volume);
         captured.push(Captured { id, name: format!("{} of {}", d.name, vm.name), size_mb: d.size_mb, from });
-        Disk { image: format!("image/{id}"), ..d.clone() }
+        Disk { name: d.name.clone(), size_mb: d.size_mb, bus: d.bus, image: format!("image/{id}"), ..Disk::default() }
     });
     TemplateVm {
         name: vm.name.clone(),

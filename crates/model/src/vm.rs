@@ -209,6 +209,8 @@ pub struct Disk {
     pub reason: String,
     pub seen_mb: Option<i64>,
     pub progress: Option<i16>,
+    /// What stands behind it on its hub, as last seen.
+    pub volume: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -21,7 +21,8 @@ macro_rules! disks_of_vm {
         "(select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'size_mb', k.size_mb, 'image', k.image, \
          'storage_class', k.storage_class, 'policy', p.name, 'bus', k.bus, 'independent', k.independent, \
          'leaving', k.deleted_at is not null or k.leaving_vm_id is not null, 'seen', k.obs_state, 'reason', k.obs_reason, \
-         'seen_mb', k.obs_size_mb, 'progress', k.obs_progress) order by k.independent, k.position, k.created_at, k.name), '[]') \
+         'seen_mb', k.obs_size_mb, 'progress', k.obs_progress, \
+         'volume', case when k.independent then k.hub_name else k.obs_volume end) order by k.independent, k.position, k.created_at, k.name), '[]') \
          from disks k join storage_policies p on p.id = k.policy_id \
          where (k.vm_id = t.id or k.leaving_vm_id = t.id) and k.gone_at is null) as disks"
     };

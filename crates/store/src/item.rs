@@ -122,8 +122,8 @@ impl Store {
     /// Hubs that alone have what a vApp is made from.
     pub async fn hubs_of_captures(&self, vapp: model::VappId) -> Result<Vec<HubId>> {
         let hubs = sqlx::query_scalar!(
-            r#"select distinct i.hub_id as "hub!" from vms v cross join lateral jsonb_array_elements(v.disks) d
-               join images i on d.value ->> 'image' = 'image/' || i.id where v.vapp_id = $1 and i.hub_id is not null"#,
+            r#"select distinct i.hub_id as "hub!" from vms v join disks k on k.vm_id = v.id and k.gone_at is null
+               join images i on k.image = 'image/' || i.id where v.vapp_id = $1 and i.hub_id is not null"#,
             vapp.0
         );
         Ok(hubs.fetch_all(&self.pool).await.map_err(mapped)?.into_iter().map(HubId).collect())
