@@ -348,7 +348,7 @@ async fn disks(stage: &Stage, found: &mut Findings, may_fail: bool) {
         }
         let said =
             !text(disk, "problem").is_empty() || !text(disk, "vm_problem").is_empty() || disk["vm_state"] == "missing";
-        if !there.contains_key(&key) && !(may_fail && said) && disk["vm_state"] != "missing" {
+        if !(there.contains_key(&key) || may_fail && said) && disk["vm_state"] != "missing" {
             found.add("I3", Harm::WronglyDeleted, format!("{what} has a row, and no volume {key}"));
         }
         if disk["independent"] == true && there.get(&key) != Some(&text(disk, "uid")) && !may_fail {

@@ -142,7 +142,7 @@ async fn an_independent_disk_goes_from_vm_to_vm_and_survives_them() {
     domain::vapp::delete(d, admin, vapp).await.unwrap();
     stage.until("the vApp's end", async || stage.app.db.count("vapps where gone_at is null").await == 0).await;
     free(&stage, id).await;
-    assert_eq!(volumes(&stage), [known.hub_name.clone()]);
+    assert_eq!(volumes(&stage), std::slice::from_ref(&known.hub_name));
     assert_eq!(stage.app.db.text("select storage_used_mb::text from vdcs").await, "4096");
     disk::delete(d, admin, id).await.unwrap();
     done(&stage, id.0, Action::DiskDelete).await;
