@@ -25,7 +25,7 @@ async function deploy(page, javaScriptEnabled, name) {
   await page.getByRole('button', { name: 'Deploy' }).click();
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
   await comes(page, javaScriptEnabled, says(page, 'Running'));
-  await page.getByRole('rowheader', { name, exact: true }).getByRole('link').click();
+  await page.getByRole('rowheader', { name, exact: true }).getByRole('link').first().click();
   await comes(page, javaScriptEnabled, says(page, 'Running'));
 }
 

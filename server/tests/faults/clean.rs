@@ -1,17 +1,16 @@
 //! After a run that may leave machines in trouble: what is left is deleted, as people would, and must be gone without a
 //! trace. So the next run on the stage starts from order.
 use crate::{
-    fault::Fault,
     operation::Subject,
     oracle::Finding,
     run::{PATIENCE, rest},
     stage::Stage,
 };
-use domain::{network, vapp, vdc};
-use model::{Action, NetworkId, VappId};
+use domain::{disk, network, vapp, vdc};
+use model::{Action, DiskId, NetworkId, VappId};
 
-pub(crate) async fn up(stage: &Stage, fault: Fault, subject: &Subject) -> Vec<Finding> {
-    if !fault.may_fail() && !fault.own_vdc() {
+pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Finding> {
+    if !harmed {
         return Vec::new();
     }
     let db = &stage.app.db;
@@ -39,6 +38,16 @@ pub(crate) async fn up(stage: &Stage, fault: Fault, subject: &Subject) -> Vec<Fi
             let asked = network::delete(&stage.app.domain, &stage.admin, NetworkId(id.parse().unwrap()));
             stage.ask(Action::NetworkDelete, asked).await.unwrap();
         }
+        let sql = format!(
+            "select coalesce(string_agg(id::text, ' '), '') from disks where independent and deleted_at is null and vdc_id = '{}'",
+            subject.vdc
+        );
+        for id in db.text(&sql).await.split_whitespace() {
+            let asked = disk::delete(&stage.app.domain, &stage.admin, DiskId(id.parse().unwrap()));
+            stage.ask(Action::DiskDelete, asked).await.unwrap();
+        }
+        let left = format!("disks where independent and vdc_id = '{}' and gone_at is null", subject.vdc);
+        stage.until("a VDC without disks", async || db.count(&left).await == 0).await;
         let left = format!("networks where vdc_id = '{}' and gone_at is null", subject.vdc);
         stage.until("a VDC without networks", async || db.count(&left).await == 0).await;
         if db.count(&format!("vdcs where id = '{}' and deleted_at is null", subject.vdc)).await == 1 {

@@ -80,7 +80,11 @@ impl Fault {
     }
 
     /// May something be left undone for good, if it is said?
-    pub(crate) fn may_fail(self) -> bool {
+    pub(crate) fn may_fail(self, op: Op) -> bool {
+        // OpenShift tries an instance once
+        if self == Fault::QuotaFull && op == Op::Instantiate {
+            return true;
+        }
         matches!(self, Fault::OutsideEdit | Fault::OutsideDelete | Fault::Foreign | Fault::Terminating | Fault::Denied)
     }
 

@@ -55,8 +55,8 @@ fn way(step: Step) -> Way {
         VmNics | GuestTell => By(Op::AddNic),
         NicsRelease => By(Op::RemoveNic),
         VmDiskMake | VmDiskPlug => By(Op::DiskAdd),
-        VmDiskPatch | VmDiskUnplug | VmDiskDelete | VmDiskGone => By(Op::DiskRemove),
-        VmDiskGrow | VmDiskGrown => By(Op::DiskGrow),
+        VmDiskUnplug | VmDiskDelete | VmDiskGone => By(Op::DiskRemove),
+        VmDiskPatch | VmDiskGrow | VmDiskGrown => By(Op::DiskGrow),
         SnapshotMake | SnapshotMade | SnapshotOver => By(Op::Snapshot),
         SnapshotDelete | SnapshotGone => By(Op::SnapshotDelete),
         RevertMake | RevertDelete | RevertOver => By(Op::Revert),
@@ -197,7 +197,7 @@ async fn die(stage: &Stage, step: Step, moment: &str, replicas: usize) -> Vec<Fi
 
 async fn after(stage: &Stage, way: Way, subject: &Subject, found: Vec<Finding>) -> Vec<Finding> {
     if found.is_empty() && way.may_fail() {
-        return crate::clean::up(stage, crate::fault::Fault::Denied, subject).await;
+        return crate::clean::up(stage, true, subject).await;
     }
     found
 }

@@ -215,7 +215,7 @@ impl Op {
                 stage.ask(Action::VmDiskAdd, disk::add(d, admin, vm_id.unwrap(), blank(""))).await?;
             }
             Op::DiskGrow => {
-                let asked = disk::change(d, admin, vm_id.unwrap(), subject.disk.unwrap(), 64 * 1024, Bus::Any);
+                let asked = disk::change(d, admin, vm_id.unwrap(), subject.disk.unwrap(), 64 * 1024, Bus::Sata);
                 stage.ask(Action::VmDiskEdit, asked).await?;
             }
             Op::DiskRemove => {

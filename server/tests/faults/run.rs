@@ -208,10 +208,10 @@ async fn one(stage: &Stage, cell: Cell) -> Vec<Finding> {
     let mut subject = cell.op.prepare(stage, vdc).await;
     cell.fault.strike(stage, cell.op, &mut subject, &mut rng).await;
     stage.have(cell.replicas).await;
-    let found = rest(stage, cell.fault.may_fail(), PATIENCE).await;
+    let found = rest(stage, cell.fault.may_fail(cell.op), PATIENCE).await;
     if found.is_empty() {
         cell.op.clear(stage).await;
-        crate::clean::up(stage, cell.fault, &subject).await
+        crate::clean::up(stage, cell.fault.may_fail(cell.op) || cell.fault.own_vdc(), &subject).await
     } else {
         found
     }
