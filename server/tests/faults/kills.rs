@@ -17,8 +17,6 @@ use work::drill::Step;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     By(Op),
-    /// A vApp in a VDC that is not on its hub yet.
-    Fresh,
     /// A vApp whose machines a webhook refuses.
     Denied,
     /// The hub falls silent and comes back.
@@ -38,7 +36,6 @@ fn way(step: Step) -> Way {
         Work | Extend | WorkDone | HubLease | HubReport | HubAnswers | Templates | Observe | TaskStands | Stranger => {
             By(Op::Compose)
         }
-        WorkLater => Fresh,
         PlaceWant | NamespaceMake | PlaceMade | QuotaMake | PolicyMake | PlaceApplied => By(Op::VdcCreate),
         NamespacePatch | QuotaPatch => By(Op::VdcChange),
         NamespaceFind => Unmade,
@@ -70,7 +67,7 @@ fn way(step: Step) -> Way {
         VmUnpause => By(Op::Resume),
         VmReboot => By(Op::Reboot),
         VmReset => By(Op::Reset),
-        VmProblem => Denied,
+        VmProblem | WorkLater => Denied,
         VmCollect => Leftover,
         HubSilent => Silent,
         Outside => EditedByHand,
@@ -82,7 +79,7 @@ impl Way {
     fn op(self) -> Op {
         match self {
             Way::By(op) => op,
-            Way::Fresh | Way::Denied => Op::Compose,
+            Way::Denied => Op::Compose,
             Way::Unmade => Op::VdcCreate,
             Way::Leftover => Op::DeleteVm,
             Way::Silent | Way::EditedByHand | Way::DeletedByHand => Op::PowerOff,
@@ -125,10 +122,6 @@ impl Way {
         let hub = stage.hub("one");
         match self {
             Way::By(op) => op.insist(stage, subject).await,
-            Way::Fresh => {
-                subject.vdc = stage.new_vdc(&stage.fresh("fresh")).await.unwrap();
-                self.op().insist(stage, subject).await;
-            }
             Way::Denied => {
                 stage.deny(true);
                 self.op().insist(stage, subject).await;
