@@ -17,6 +17,8 @@ const pages = {
     '/provider/catalogs', first('/provider/catalogs'), '/provider/catalogs/new', first('/provider/catalogs') + '/edit',
     '/provider/hubs', first('/provider/hubs'), '/provider/hubs/new', first('/provider/hubs') + '/edit', first('/provider/hubs') + '/kubeconfig',
     first('/provider/hubs') + '/delete', '/provider/work',
+    '/provider/networks', first('/provider/networks'), '/provider/disks', first('/provider/disks'), '/provider/storage', first('/provider/storage'),
+    '/provider/storage/new', first('/provider/storage') + '/edit', first('/provider/vdcs') + '/storage',
     '/provider/tasks', first('/provider/tasks'), '/provider/events', '/provider/audit', '/provider/users?q=nobody-has-this-name', '/profile', '/provider/nothing-here',
   ],
   'acme/acme-admin': [
@@ -26,7 +28,12 @@ const pages = {
     first('/tenant/acme/vapps') + '/add', first('/tenant/acme/vapps') + '/delete', '/tenant/acme/vms', first('/tenant/acme/vms'),
     first('/tenant/acme/vms') + '/edit', first('/tenant/acme/vms') + '/resize', first('/tenant/acme/vms') + '/delete', '/tenant/acme/vms?q=nothing-has-this-name',
     '/tenant/acme/catalogs', first('/tenant/acme/catalogs'), '/tenant/acme/catalogs/new', first('/tenant/acme/catalogs >'),
-    first('/tenant/acme/catalogs >') + '/deploy', '/tenant/acme/tasks', '/tenant/acme/events', '/tenant/acme/audit', '/tenant/globex',
+    first('/tenant/acme/catalogs >') + '/deploy', first('/tenant/acme/catalogs') + '/upload', '/tenant/acme/networks', first('/tenant/acme/networks'),
+    '/tenant/acme/networks/new', first('/tenant/acme/networks') + '/edit', first('/tenant/acme/networks') + '/delete', '/tenant/acme/disks',
+    first('/tenant/acme/disks'), '/tenant/acme/disks/new', first('/tenant/acme/disks') + '/edit', first('/tenant/acme/disks') + '/delete',
+    first('/tenant/acme/vapps') + '/networks/add', first('/tenant/acme/vapps') + '/capture', first('/tenant/acme/vms') + '/nics',
+    first('/tenant/acme/vms') + '/disks/add', first('/tenant/acme/vms') + '/disks/attach', first('/tenant/acme/vms') + '/snapshots/new',
+    '/tenant/acme/tasks', '/tenant/acme/events', '/tenant/acme/audit', '/tenant/globex',
   ],
   'acme/acme-console': ['/tenant/acme', '/tenant/acme/vms', '/tenant/acme/vdcs', '/tenant/acme/tasks', '/profile'],
 };

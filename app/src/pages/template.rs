@@ -52,7 +52,7 @@ pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
         let more = format!("as of {} ago", span(visit.now - at));
         view! { <Badge shape=Shape::Stale word="Available" more /> }.into_any()
     } else if t.vanished() {
-        view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="on no hub any more" plate=true /> }
+        view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="gone from its hubs, or deprecated there" plate=true /> }
             .into_any()
     } else if t.blank() {
         view! { <Badge shape=Shape::Clock tone=Tone::Busy word="Empty" more="its upload has not ended" /> }.into_any()

@@ -135,9 +135,10 @@ pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
         Action::TemplateDelete | Action::VersionDelete if from_hub => {
             Err("It comes from a hub. Remove it there.".into())
         }
-        Action::VappCreate if template.vanished() => {
-            Err(format!("{} is on no hub any more. Choose another template.", template.name))
-        }
+        Action::VappCreate if template.vanished() => Err(format!(
+            "{} is offered by no hub any more: it is gone there, or marked as deprecated. Choose another template.",
+            template.name
+        )),
         _ => Ok(()),
     }
 }

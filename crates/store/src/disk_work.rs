@@ -155,8 +155,8 @@ impl Store {
 
     async fn gone_by(&self, c: &Claim, kind: &str, id: DiskId) -> Result<bool> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
-        // rows are locked from the organization down, as by quota reservations
-        hold_org(&mut tx, id).await?;
+        // the disk first, then what it is counted in: the order of whatever people do with it
+        hold_with_org(&mut tx, id).await?;
         let gone = sqlx::query!(
             "update disks set gone_at = now() where id = $1 and gone_at is null and deleted_at is not null
              and exists (select from work where kind = $2 and id = $3 and lease_epoch = $4)
@@ -373,15 +373,17 @@ impl Store {
     }
 }
 
-async fn hold_org(tx: &mut Transaction<'static, Postgres>, id: DiskId) -> Result<()> {
-    let held = sqlx::query!(
-        "select o.id from organizations o join disks k on k.org_id = o.id where k.id = $1 for update of o",
-        id.0
-    )
-    .fetch_optional(&mut **tx)
-    .await
-    .map_err(mapped)?;
-    if held.is_some() { Ok(()) } else { Err(Error::Internal(format!("disk {id} has no organization"))) }
+async fn hold_with_org(tx: &mut Transaction<'static, Postgres>, id: DiskId) -> Result<()> {
+    let org = sqlx::query_scalar!("select org_id from disks where id = $1 for update", id.0)
+        .fetch_optional(&mut **tx)
+        .await
+        .map_err(mapped)?
+        .ok_or_else(|| Error::Internal(format!("disk {id} has no row")))?;
+    sqlx::query!("select id from organizations where id = $1 for no key update", org)
+        .fetch_one(&mut **tx)
+        .await
+        .map_err(mapped)?;
+    Ok(())
 }
 
 /// The disks of a machine that is proven to be gone: its own go with it, independent ones are free. What is given back in all.

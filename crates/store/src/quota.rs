@@ -12,13 +12,14 @@ pub(crate) const FULLNESS: &str = "greatest(t.vms_used::float8 / nullif(t.vm_lim
 
 impl Write<'_> {
     /// Takes `ask` (or with negative numbers gives it back). Rows are locked from the organization down, always in this
-    /// order. What only gives back is never refused, even where a limit was lowered meanwhile.
+    /// order, and after the VM or disk that is counted. Their keys stay free: whoever only records something in an
+    /// organization (events, audit) does not wait, and so never waits in a circle. What only gives back is never refused, even where a limit was lowered meanwhile.
     pub async fn quota_reserve(&mut self, vdc: VdcId, user: Option<UserId>, ask: &Amount) -> Result<()> {
         let found = sqlx::query!(
             "select o.id, o.name, o.vm_limit, o.cpu_limit, o.memory_limit_mb, o.storage_limit_mb,
                     o.vms_used, o.cpus_used, o.memory_used_mb, o.storage_used_mb
              from organizations o join vdcs v on v.org_id = o.id
-             where v.id = $1 and v.deleted_at is null for update of o",
+             where v.id = $1 and v.deleted_at is null for no key update of o",
             vdc.0
         )
         .fetch_optional(&mut *self.tx)
@@ -41,7 +42,7 @@ impl Write<'_> {
 
         let v = sqlx::query!(
             "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
-             from vdcs where id = $1 and deleted_at is null for update",
+             from vdcs where id = $1 and deleted_at is null for no key update",
             vdc.0
         )
         .fetch_optional(&mut *self.tx)
@@ -57,7 +58,7 @@ impl Write<'_> {
         if let Some(user) = user {
             let u = sqlx::query!(
                 "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
-                 from users where id = $1 and deleted_at is null for update",
+                 from users where id = $1 and deleted_at is null for no key update",
                 user.0
             )
             .fetch_optional(&mut *self.tx)

@@ -217,12 +217,16 @@ impl Store {
     /// It is proven to be gone: what it used is given back, once.
     pub async fn vm_gone(&self, c: &Claim) -> Result<bool> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
-        // rows are locked from the organization down, as by quota reservations
-        let r = sqlx::query!("select org_id, vdc_id, owner_id, vapp_id from vms where id = $1", c.id)
+        // the machine and its disks first, then what they are counted in: the order of whatever people do with them
+        let r = sqlx::query!("select org_id, vdc_id, owner_id, vapp_id from vms where id = $1 for update", c.id)
             .fetch_one(&mut *tx)
             .await
             .map_err(mapped)?;
-        sqlx::query!("select id from organizations where id = $1 for update", r.org_id)
+        sqlx::query!("select id from disks where vm_id = $1 or leaving_vm_id = $1 order by id for update", c.id)
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(mapped)?;
+        sqlx::query!("select id from organizations where id = $1 for no key update", r.org_id)
             .fetch_one(&mut *tx)
             .await
             .map_err(mapped)?;

@@ -106,6 +106,8 @@ async fn seed(domain: &Domain, scale: u32, hubs: &demo::hubs::Simulated) -> anyh
     let made = async {
         hubs.register(domain).await?;
         demo::seed::run(domain).await?;
+        demo::storage::run(domain).await?;
+        demo::networks::run(domain).await?;
         demo::machines::run(domain).await?;
         demo::scale::run(domain, scale).await
     };

@@ -1,10 +1,13 @@
 //! The demonstration's catalogs and vApps, made by the same operations that people use, once.
 
-use domain::{Domain, bootstrap, catalog, vapp};
+use super::taken_is_fine;
+use domain::{Domain, bootstrap, catalog, disk, network, vapp};
 use model::{
-    Action, Actor, Error, Result, VappId,
+    Action, Actor, Result, VappId, VdcId,
     catalog::CatalogSpec,
+    disk::DiskSpec,
     list::{ListQuery, TEMPLATES, VDCS},
+    nic::{Attach, IpMode, NicSpec},
     org::PROVIDER,
 };
 use std::time::Duration;
@@ -16,6 +19,8 @@ struct Machine {
     name: &'static str,
     description: &'static str,
     power_on: bool,
+    /// A second NIC on this one.
+    network: Option<&'static str>,
 }
 
 const VAPPS: [Machine; 5] = [
@@ -26,8 +31,17 @@ const VAPPS: [Machine; 5] = [
         name: "shop",
         description: "The web shop.",
         power_on: true,
+        network: Some("acme-net"),
     },
-    Machine { org: "acme", vdc: "acme-prod", template: "ubuntu-24.04", name: "mail", description: "", power_on: true },
+    Machine {
+        org: "acme",
+        vdc: "acme-prod",
+        template: "ubuntu-24.04",
+        name: "mail",
+        description: "",
+        power_on: true,
+        network: Some("acme-net"),
+    },
     Machine {
         org: "acme",
         vdc: "acme-dev",
@@ -35,6 +49,7 @@ const VAPPS: [Machine; 5] = [
         name: "playground",
         description: "Anything goes.",
         power_on: false,
+        network: None,
     },
     Machine {
         org: "acme",
@@ -43,6 +58,7 @@ const VAPPS: [Machine; 5] = [
         name: "build",
         description: "Builds and tests.",
         power_on: true,
+        network: None,
     },
     Machine {
         org: "globex",
@@ -51,8 +67,12 @@ const VAPPS: [Machine; 5] = [
         name: "collector",
         description: "",
         power_on: true,
+        network: None,
     },
 ];
+
+/// An independent disk.
+const DISK: &str = "archive";
 
 /// Templates come from hubs, and hubs need a moment.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -60,7 +80,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub async fn run(domain: &Domain) -> Result<()> {
     let operator = bootstrap::operator(domain).await?;
     let mut names: Vec<String> = VAPPS.iter().map(|v| v.name.to_owned()).collect();
-    names.extend(["linux".to_owned(), "acme-images".to_owned()]);
+    names.extend(["linux", "acme-images", DISK].map(str::to_owned));
     let made = domain.store.made_by_operator(&names).await?;
     let is_made = |action: Action, name: &str| made.iter().any(|m| m.action == action.key() && m.name == name);
     for (org, name, shared, description) in [
@@ -80,49 +100,63 @@ pub async fn run(domain: &Domain) -> Result<()> {
         };
         taken_is_fine(catalog::create(domain, &operator, id, spec).await)?;
     }
-    let missing: Vec<&Machine> = VAPPS.iter().filter(|v| !is_made(Action::VappCreate, v.name)).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    for machine in missing {
+    for machine in VAPPS.iter().filter(|v| !is_made(Action::VappCreate, v.name)) {
         taken_is_fine(deploy(domain, &operator, machine).await)?;
+    }
+    if let (false, Some(vdc)) = (is_made(Action::DiskCreate, DISK), vdc(domain, &operator, "acme", "acme-prod").await?)
+    {
+        let spec = DiskSpec {
+            name: DISK.into(),
+            description: "What the shop keeps for ten years.".into(),
+            size_mb: 20 * 1024,
+            ..DiskSpec::default()
+        };
+        taken_is_fine(disk::create(domain, &operator, vdc, spec).await)?;
     }
     Ok(())
 }
 
+async fn vdc(d: &Domain, actor: &Actor, org: &str, name: &str) -> Result<Option<VdcId>> {
+    let Some(org) = d.store.org_id(org).await? else { return Ok(None) };
+    let vdcs = domain::vdc::list(d, actor, Some(org), &ListQuery::first(&VDCS)).await?;
+    Ok(vdcs.items.into_iter().find(|v| v.name == name).map(|v| v.id))
+}
+
+/// The template's own NIC, and one on the network that is named.
+async fn nics(d: &Domain, actor: &Actor, vdc: VdcId, name: &str) -> Result<Option<Vec<NicSpec>>> {
+    let network = network::in_reach(d, actor, vdc).await?.into_iter().find(|n| n.name() == name);
+    Ok(network.map(|n| {
+        let own = NicSpec { primary: true, ..NicSpec::default() };
+        vec![own, NicSpec { index: 1, attach: Attach::Network(n.id), mode: IpMode::Pool, ..NicSpec::default() }]
+    }))
+}
+
 async fn deploy(d: &Domain, actor: &Actor, m: &Machine) -> Result<Option<VappId>> {
     let Some(org) = d.store.org_id(m.org).await? else { return Ok(None) };
-    let vdcs = domain::vdc::list(d, actor, Some(org), &ListQuery::first(&VDCS)).await?;
-    let Some(vdc) = vdcs.items.into_iter().find(|v| v.name == m.vdc) else { return Ok(None) };
+    let Some(vdc) = vdc(d, actor, m.org, m.vdc).await? else { return Ok(None) };
     let until = tokio::time::Instant::now() + PATIENCE;
     loop {
         let query = ListQuery { search: m.template.into(), ..ListQuery::first(&TEMPLATES) };
         let found = catalog::templates(d, actor, Some(org), &query).await?;
         if let Some(template) = found.items.into_iter().find(|t| t.name == m.template && t.catalog_name == "linux") {
+            let nics = match m.network {
+                Some(network) => nics(d, actor, vdc, network).await?,
+                None => None,
+            };
+            let all = |nics: Vec<NicSpec>| template.vms.iter().map(move |v| (v.name.clone(), nics.clone())).collect();
             let ask = vapp::Deploy {
                 name: m.name.into(),
                 description: m.description.into(),
                 power_on: m.power_on,
+                nics: nics.map(all).unwrap_or_default(),
                 ..vapp::Deploy::default()
             };
-            return Ok(Some(vapp::deploy(d, actor, vdc.id, template.id, ask).await?.vapp));
+            return Ok(Some(vapp::deploy(d, actor, vdc, template.id, ask).await?.vapp));
         }
         if tokio::time::Instant::now() > until {
             tracing::warn!(name = m.name, template = m.template, "the demo leaves out a vApp: no hub has its template");
             return Ok(None);
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-/// Somebody made one of that name themselves, or left no room for it.
-fn taken_is_fine<T>(result: Result<T>) -> Result<()> {
-    match result {
-        Ok(_) => Ok(()),
-        Err(e @ (Error::Taken(_) | Error::Invalid(_) | Error::OverQuota(_) | Error::BadRequest(_))) => {
-            tracing::warn!(reason = %e, "the demo leaves something out");
-            Ok(())
-        }
-        Err(e) => Err(e),
     }
 }

@@ -131,13 +131,15 @@ async fn a_template_that_is_on_no_hub_any_more_is_marked_and_not_deployed() {
     let builder = stage.app.sign_in("acme", "builder").await;
     builder.get(&format!("/tenant/acme/catalogs/{catalog}")).await.must(200).says("Vanished");
     let page = format!("/tenant/acme/templates/{template}");
-    builder.get(&page).await.must(200).says("old is on no hub any more");
-    let form = builder.get(&format!("{page}/deploy")).await.must(200).says("Not now: old is on no hub any more");
+    builder.get(&page).await.must(200).says("old is offered by no hub any more");
+    let form =
+        builder.get(&format!("{page}/deploy")).await.must(200).says("Not now: old is offered by no hub any more");
     assert!(!form.body.contains("name=\"ssh_keys\""));
     let vdc = stage.acme.vdc("prod").to_string();
     // it went while somebody was filling the form in: they can copy what they typed, or send it again when it is back
     let typed = [("name", "x"), ("vdc", vdc.as_str()), ("user_data", "#cloud-config\nusers: []")];
-    let back = builder.post(&format!("{page}/deploy"), &typed).await.must(409).says("old is on no hub any more");
+    let back =
+        builder.post(&format!("{page}/deploy"), &typed).await.must(409).says("old is offered by no hub any more");
     assert_eq!([back.field("name"), back.field("user_data")].map(Option::unwrap), ["x", typed[2].1]);
     assert_eq!(stage.app.db.count("vapps").await, 0);
 }
