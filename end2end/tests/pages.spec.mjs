@@ -5,6 +5,8 @@ import { signIn, watch } from '../portal.mjs';
 
 // the pages of one visitor wait for nothing of another's
 test.describe.configure({ mode: 'parallel' });
+// what is found is said in words; a film of every page would take longer than looking at it
+test.use({ trace: 'off' });
 
 const first = list => `${list} >`; // the first row's own page; of a page that is one itself: its first row's
 const pages = {
