@@ -1,5 +1,6 @@
 //! The first page of each portal, and the way to it from `/`. It shows what is true now, and what to do next.
 use super::{
+    lease,
     limits::{cell_meter, meters, whole},
     needs::{disabled, failed_task, full_org, full_own_org, full_vdc, more_failed, needs_section, troubled_hub},
     recent_tasks::task_table,
@@ -166,6 +167,7 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
     needs.extend(o.org.iter().filter(|org| !org.enabled).map(|_| disabled(&visit, id, &name)));
     needs.extend(o.failed.iter().map(|t| failed_task(&visit, t)));
     needs.extend(more_failed(&visit, c.failed, o.failed.len()));
+    needs.extend(o.leases.iter().map(|n| lease::need(&visit, n)));
     needs.extend(o.org.iter().filter_map(|org| full_own_org(&visit, org)));
     needs.extend(o.vdcs.iter().filter_map(|v| full_vdc(&visit, v)));
     let first_day = c.vdcs == Some(0);

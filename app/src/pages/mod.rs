@@ -17,6 +17,7 @@ mod hub_form;
 mod hub_page;
 mod hub_tenants;
 pub mod item;
+mod lease;
 mod limits;
 mod machine_state;
 mod needs;
@@ -73,6 +74,7 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = vdc::routes(routes);
     let routes = network::routes(routes);
     let routes = vapp::routes(routes);
+    let routes = lease::routes(routes);
     let routes = capture::routes(routes);
     let routes = vm::routes(routes);
     let routes = disk::routes(routes);

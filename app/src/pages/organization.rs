@@ -13,6 +13,7 @@ use domain::org;
 use leptos::prelude::*;
 use model::{
     Action, Kind, OrgId, Result, can,
+    lease::words,
     list::{ListQuery, ORGS},
     org::Org,
 };
@@ -185,13 +186,15 @@ fn quota_section(o: &Org) -> impl IntoView + use<> {
 }
 
 fn facts(visit: &Visit, o: &Org) -> AnyView {
-    let lease = |s: Option<i64>| {
-        s.map_or_else(|| "no end".to_owned(), |s| plural(u64::try_from(s / 86_400).unwrap_or(0), "day", "days"))
-    };
-    let (run, keep) = (lease(o.leases.runtime_s), lease(o.leases.storage_s));
+    let l = o.leases;
+    let lease =
+        |s: Option<i64>, then: &str| s.map_or_else(|| "no end".to_owned(), |s| format!("{}, then {then}", words(s)));
+    let run = lease(l.runtime_s, l.runtime_end.label());
+    let (keep, templates) = (lease(l.storage_s, l.storage_end.label()), lease(l.template_s, l.template_end.label()));
     let facts = view! {
         <Fact name="Run at most">{run}</Fact>
         <Fact name="Keep stopped">{keep}</Fact>
+        <Fact name="Keep templates">{templates}</Fact>
         {about_facts(visit, (o.created_at, o.updated_at, &o.updated_by), o.id.urn())}
     };
     view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()

@@ -1,6 +1,7 @@
 //! The forms to make an organization and to change it: the provider's, and what its own administrators may change.
 use super::{
     form_error::form_error,
+    lease::{length_field, read_length},
     limits::limit_fields,
     organization::{LIST, ON, crumbs, find_to, href},
     wishes,
@@ -14,6 +15,7 @@ use domain::org;
 use leptos::prelude::*;
 use model::{
     Action, Kind, OrgId, Problems, Result,
+    lease::{KeepEnd, RunEnd},
     org::{Leases, NewOrg, OrgSpec},
     role::Predefined,
     user::{NewUser, Password, UserSpec},
@@ -30,6 +32,8 @@ const LABELS: &[(&str, &str)] = &[
     ("storage_limit", "Storage"),
     ("runtime_lease", "Run at most"),
     ("storage_lease", "Keep stopped"),
+    ("template_lease", "Keep templates"),
+    ("lease_warning", "Warn ahead"),
     ("prefer", "Prefer"),
     ("avoid", "Avoid"),
 ];
@@ -85,12 +89,24 @@ fn limit_section(fill: &Fill, o: &OrgSpec) -> impl IntoView + use<> {
 }
 
 fn lease_section(fill: &Fill, o: &OrgSpec) -> impl IntoView + use<> {
-    let days = |s: Option<i64>| s.map(|s| (s / 86_400).to_string()).unwrap_or_default();
+    let l = o.leases;
+    let run_ends = RunEnd::ALL.map(|e| Choice::new(e.key(), e.label())).to_vec();
+    let ends = || KeepEnd::ALL.map(|e| Choice::new(e.key(), e.label())).to_vec();
+    let (storage_ends, template_ends) = (ends(), ends());
+    let chosen = |name: &str, stored: &'static str| fill.value(name, stored);
+    let ahead = "Before an end; at half of a lease that is shorter.";
     let fields = view! {
-            <NumberField name="runtime_lease" label="Run at most" value=fill.value("runtime_lease", days(o.leases.runtime_s)) unit="days" error=fill.error("runtime_lease") optional=true width=Width::Third />
-            <NumberField name="storage_lease" label="Keep stopped" value=fill.value("storage_lease", days(o.leases.storage_s)) unit="days" error=fill.error("storage_lease") optional=true width=Width::Third />
+        {length_field(fill, "runtime_lease", "Run at most", l.runtime_s, String::new())}
+        <SelectField name="runtime_end" label="Then" choices=run_ends value=chosen("runtime_end", l.runtime_end.key()) width=Width::Third />
+        {length_field(fill, "lease_warning", "Warn ahead", l.warning_s, ahead.into())}
+        {length_field(fill, "storage_lease", "Keep stopped", l.storage_s, String::new())}
+        <SelectField name="storage_end" label="Then" choices=storage_ends value=chosen("storage_end", l.storage_end.key()) width=Width::TwoThirds />
+        {length_field(fill, "template_lease", "Keep templates", l.template_s, String::new())}
+        <SelectField name="template_end" label="Then" choices=template_ends value=chosen("template_end", l.template_end.key()) width=Width::TwoThirds />
     };
-    view! { <FormSection title="Leases" lede="How long vApps run, and how long stopped ones are kept. Empty means no end.">{fields}</FormSection> }
+    let lede = "How long vApps run, how long stopped ones and templates are kept, and what is done then: 30 days, 12 hours. Empty \
+                means no end. What has a lease already keeps it.";
+    view! { <FormSection title="Leases" lede>{fields}</FormSection> }
 }
 
 async fn hub_section(visit: &Visit, o: &OrgSpec) -> Result<Option<AnyView>> {
@@ -114,8 +130,13 @@ fn read_spec(values: &Values, problems: &mut Problems) -> OrgSpec {
 
 fn read_leases(values: &Values, problems: &mut Problems) -> Leases {
     Leases {
-        runtime_s: values.number("runtime_lease", 86_400, problems),
-        storage_s: values.number("storage_lease", 86_400, problems),
+        runtime_s: read_length(values, "runtime_lease", problems),
+        runtime_end: RunEnd::parse(values.get("runtime_end")),
+        storage_s: read_length(values, "storage_lease", problems),
+        storage_end: KeepEnd::parse(values.get("storage_end")),
+        template_s: read_length(values, "template_lease", problems),
+        template_end: KeepEnd::parse(values.get("template_end")),
+        warning_s: read_length(values, "lease_warning", problems),
     }
 }
 

@@ -2,7 +2,7 @@
 use super::{
     about::about_facts,
     catalog::{LIST, ON, seen_here},
-    deploy, item,
+    deploy, item, lease,
     sizes::{cpu_words, disk_words, memory_words},
 };
 use crate::{
@@ -54,6 +54,9 @@ pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
     } else if t.vanished() {
         view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="gone from its hubs, or deprecated there" plate=true /> }
             .into_any()
+    } else if t.expired {
+        view! { <Badge shape=Shape::Clock tone=Tone::Warn word="Expired" more="its lease has ended" plate=true /> }
+            .into_any()
     } else if t.blank() {
         view! { <Badge shape=Shape::Clock tone=Tone::Busy word="Empty" more="its upload has not ended" /> }.into_any()
     } else {
@@ -80,6 +83,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let by = t.by_instance.then(|| {
         view! { <Note>"The hub makes its VMs as they are here; what it asks for stands below. Sizes can be changed later."</Note> }
     });
+    let lease = lease::template_facts(&visit, &t).await?;
     let body = view! {
         <PageHead
             title=t.name.clone()
@@ -97,7 +101,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let mut crumbs = crumbs(&visit, &t);
     crumbs.push(Crumb::here(t.name.clone()));
-    Ok(Sheet::new(t.name.clone(), ON, crumbs, body).margin(margin(&visit, &t)))
+    Ok(Sheet::new(t.name.clone(), ON, crumbs, body).margin(margin(&visit, &t, lease)))
 }
 
 fn machines(t: &Template) -> impl IntoView + use<> {
@@ -145,7 +149,7 @@ fn parameters(t: &Template) -> Option<AnyView> {
     })
 }
 
-fn margin(visit: &Visit, t: &Template) -> AnyView {
+fn margin(visit: &Visit, t: &Template, lease: Option<AnyView>) -> AnyView {
     let catalog = super::vm::linked(t.catalog_name.clone(), Some(visit.at(format!("{LIST}/{}", t.catalog))));
     let uploaded = (!t.uploaded_by.is_empty()).then(|| {
         let by = t.uploaded_by.clone();
@@ -162,6 +166,7 @@ fn margin(visit: &Visit, t: &Template) -> AnyView {
     let facts = view! {
         <Fact name="Catalog">{catalog}</Fact>
         {uploaded}
+        {lease}
         {of_provider}
         {about_facts(visit, (t.created_at, t.updated_at, ""), t.id.urn())}
     };

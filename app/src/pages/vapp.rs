@@ -1,6 +1,7 @@
 //! vApps in both portals: list, page with their VMs, and power for all of them. Their forms are in `vapp_form`.
 use super::{
     about::about_facts,
+    lease,
     machine_state::{ordered, vapp_badge, vapp_says, vm_badge},
     power_menu::{POWER, PowerOp, main_button, main_line, main_op, power_menu},
     recent_events::event_section,
@@ -171,6 +172,7 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let main = main.map(|op| main_line(op, suspended(v), href(visit, v.id, &format!("/{}", op.slug))));
     let add = line(Action::VmCreate, Icon::Plus, "Add a VM", "/add", false);
     let edit = line(Action::VappEdit, Icon::Settings, "Edit", "/edit", false);
+    let lease = line(Action::VappLease, Icon::Clock, "Lease", "/lease", false);
     let capture = line(Action::VappCapture, Icon::Copy, "Capture as a template", "/capture", false);
     let delete = line(Action::VappDelete, Icon::Trash, "Delete", "/delete", true);
     if main.is_none() && add.is_none() && edit.is_none() && capture.is_none() && delete.is_none() {
@@ -179,7 +181,7 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let label = if dots { format!("Actions for {}", v.name) } else { "More actions".into() };
     // the page itself has a button for it
     let add = add.filter(|_| dots || can::vapp(v, Action::VmCreate).is_err());
-    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {capture} {delete}</Menu> }.into_any()
+    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {lease} {capture} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
@@ -238,6 +240,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             acts
             says=vapp_says(&v, &vms)
         />
+        {lease::note(&visit, &v)}
         {vm_section(&visit, &v, &vms)}
         {networks}
         {placement}
@@ -330,6 +333,7 @@ fn margin(visit: &Visit, v: &Vapp, template: Option<&Template>, events: &[Event]
         <Fact name="VDC">{vdc}</Fact>
         <Fact name="Owner">{owner}</Fact>
         {template}
+        {lease::facts(visit, v)}
         {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
     };
     view! {

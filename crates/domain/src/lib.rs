@@ -9,6 +9,7 @@ pub mod hub;
 pub mod idp;
 pub mod item;
 pub mod keys;
+pub mod lease;
 pub mod network;
 pub mod nic;
 pub mod org;
@@ -64,6 +65,8 @@ pub struct Domain {
     pub hasher: Hasher,
     pub clock: Clock,
     pub sessions: SessionLimits,
+    /// Leases are not shorter.
+    pub least_lease: Duration,
     /// Where secrets are sealed and opened; without a master secret there is none.
     pub vault: Option<Vault>,
     /// Which addresses hubs may have.

@@ -1,5 +1,5 @@
 //! Organizations. The provider makes them; the provider's own is protected.
-use crate::Domain;
+use crate::{Domain, lease};
 use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, UserId, can, conflict,
     decide::{Resource, Scope, authorize},
@@ -26,6 +26,7 @@ pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
         authorize(actor, Action::OrgCreate, Resource::Installation)?;
         let NewOrg { spec, admin } = new.check()?;
         let spec = checked(spec, &d.store.sites().await?, None)?;
+        lease::check_policy(d, &spec.leases, None)?;
         let hash = match &admin {
             Some(a) => Some(d.hasher.hash(&a.password).await?),
             None => None,
@@ -63,6 +64,7 @@ pub async fn edit(d: &Domain, actor: &Actor, id: OrgId, version: i64, spec: OrgS
             return Err(Error::field("name", "The provider's own organization keeps its name."));
         }
         let spec = checked(spec, &sites, Some(&current))?;
+        lease::check_policy(d, &spec.leases, Some(&current.leases))?;
         if version != org.version {
             let changed = (org.updated_by.as_str(), org.updated_at, org.version);
             return Err(Error::Conflict(Box::new(conflict(Kind::Org, &org.name, changed, &current, &spec))));

@@ -1,9 +1,10 @@
 //! What a dashboard shows: numbers, what needs somebody, what happened lately. Each as far as its reader may see it.
-use crate::Domain;
+use crate::{Domain, lease};
 use model::{
     Action, Actor, OrgId, Result,
     decide::{Resource, Scope, list_scope},
     hub::{Hub, HubState},
+    lease::Near,
     org::Org,
     task::Task,
     vdc::Vdc,
@@ -23,6 +24,8 @@ pub struct OrgOverview {
     pub counts: Counts,
     /// The fullest first; not all of them.
     pub vdcs: Vec<Vdc>,
+    /// vApps whose lease ends soon or has ended, and that the reader can renew.
+    pub leases: Vec<Near>,
     /// The tasks are the reader's own only.
     pub own: bool,
     pub failed: Vec<Task>,
@@ -35,6 +38,7 @@ pub async fn of_org(d: &Domain, actor: &Actor, org: OrgId) -> Result<OrgOverview
     let (vms, users) = (scope(Action::VappList), scope(Action::UserList));
     let counts = Counted { orgs: None, vdcs, vms, users, tasks, audit: None };
     let counts = d.store.counts(counts).await?;
+    let id = org;
     let org = if actor.may(Action::OrgView, Resource::Of(org)) {
         Some(d.store.org(actor, Action::OrgView, org).await?.into_inner())
     } else {
@@ -46,7 +50,8 @@ pub async fn of_org(d: &Domain, actor: &Actor, org: OrgId) -> Result<OrgOverview
     };
     let own = !matches!(tasks, Some(Scope::Org(_) | Scope::All));
     let (failed, recent) = latest(d, tasks, counts).await?;
-    Ok(OrgOverview { org, counts, vdcs, own, failed, recent })
+    let leases = lease::near(d, actor, Some(id)).await?;
+    Ok(OrgOverview { org, counts, vdcs, leases, own, failed, recent })
 }
 
 /// The whole installation, for the provider.

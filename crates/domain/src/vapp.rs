@@ -341,11 +341,16 @@ pub async fn delete(d: &Domain, actor: &Actor, id: VappId) -> Result<Option<Task
         let mut tx = d.store.write(actor).await?;
         let vapp = tx.vapp(action, id).await?;
         can::or_not_now(can::vapp(&vapp, action))?;
-        delete_all(&mut tx, &vapp).await?;
-        let record = Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner);
-        tx.commit(record.before(&words(&vapp.name, &vapp.description)).with_open_task()).await
+        delete_in(tx, &vapp).await
     })
     .await
+}
+
+/// The same for somebody who holds it already.
+pub(crate) async fn delete_in(mut tx: Write<'_>, vapp: &Authorized<Vapp>) -> Result<Option<TaskId>> {
+    delete_all(&mut tx, vapp).await?;
+    let record = Record::new(Action::VappDelete, vapp.org, vapp.id, &vapp.name).of(vapp.owner);
+    tx.commit(record.before(&words(&vapp.name, &vapp.description)).with_open_task()).await
 }
 
 async fn delete_all(tx: &mut Write<'_>, vapp: &Authorized<Vapp>) -> Result<()> {

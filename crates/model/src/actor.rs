@@ -13,6 +13,8 @@ pub enum Via {
     #[default]
     Portal,
     CommandLine,
+    /// Nobody asked: something came to its end.
+    Itself,
 }
 
 impl Via {
@@ -20,6 +22,7 @@ impl Via {
         match self {
             Via::Portal => "portal",
             Via::CommandLine => "command line",
+            Via::Itself => "by itself",
         }
     }
 }
@@ -34,7 +37,7 @@ pub struct Origin {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
-    /// None: the operator at the command line.
+    /// None: the operator at the command line, or the system itself.
     pub user: Option<UserId>,
     pub name: String,
     pub full_name: String,
@@ -64,6 +67,16 @@ impl Actor {
             role_name: "Operator".into(),
             rights: Rights::all(),
             origin: Origin { via: Via::CommandLine, ..Origin::default() },
+        }
+    }
+
+    /// What ends by itself, as a lease does.
+    pub fn system(provider_org: OrgId, provider_name: &str) -> Actor {
+        Actor {
+            name: "system".into(),
+            role_name: "System".into(),
+            origin: Origin { via: Via::Itself, ..Origin::default() },
+            ..Actor::operator(provider_org, provider_name)
         }
     }
 

@@ -131,6 +131,11 @@ pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
         Action::VappCreate if template.blank() => {
             Err(format!("{} is still empty: its upload has not ended.", template.name))
         }
+        Action::VappCreate if template.expired => {
+            Err(format!("The lease of {} has ended. Renew it, or choose another template.", template.name))
+        }
+        Action::TemplateLease if template.kind == ItemKind::Media => Err("A disc has no lease.".into()),
+        Action::TemplateLease if from_hub => Err("It comes from a hub and has no lease.".into()),
         Action::TemplateUpload if from_hub => Err("It comes from a hub and changes there.".into()),
         Action::TemplateDelete | Action::VersionDelete if from_hub => {
             Err("It comes from a hub. Remove it there.".into())
@@ -160,6 +165,7 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
     let n = vapp.vms;
     match action {
         _ if vapp.deleted => Err("It is being deleted.".into()),
+        Action::VappPowerOn | Action::VmCreate if vapp.lease.expired() => Err(expired()),
         Action::VappPowerOn | Action::VmCreate if !vapp.vdc_enabled => Err(disabled(&vapp.vdc_name)),
         Action::VmCreate if vapp.instance_of.is_some() => {
             Err("Its VMs come from a template as they are. Make another vApp for more.".into())
@@ -210,6 +216,7 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
             ))
         }
         (Action::VmSnapshot | Action::VmRevert | Action::VmSnapshotDelete, _) => snapshot(vm, action),
+        (Action::VmPowerOn, _) if vm.expired => Err(expired()),
         (Action::VmPowerOn, _) if !vm.vdc_enabled => Err(disabled(&vm.vdc_name)),
         (Action::VmPowerOn, VmState::Running | VmState::Migrating) => Err("It runs.".into()),
         (Action::VmPowerOn, VmState::Starting) => Err("It is starting.".into()),
@@ -285,6 +292,10 @@ fn snapshot(vm: &Vm, action: Action) -> Result<(), WhyNot> {
             None => Ok(()),
         },
     }
+}
+
+fn expired() -> WhyNot {
+    "The lease of its vApp has ended. Renew it first.".into()
 }
 
 fn disabled(vdc: &str) -> WhyNot {

@@ -4,9 +4,10 @@ use crate::{
     audit::FieldChange,
     catalog::CatalogSpec,
     hub::HubSpec,
+    lease::{LeaseSpec, Leases, words},
     network::NetworkSpec,
     nic::{Attach, NicSpec},
-    org::{Leases, OrgSpec},
+    org::OrgSpec,
     quota::{Limits, Measure},
     role::RoleForm,
     user::UserSpec,
@@ -28,13 +29,26 @@ fn limit_fields(limits: &Limits) -> impl Iterator<Item = (&'static str, String)>
     Measure::ALL.map(|m| (m.field(), limits.get(m).map_or("no limit".into(), |v| m.words(v)))).into_iter()
 }
 
-fn lease_fields(leases: &Leases) -> [(&'static str, String); 2] {
-    let words = |s: Option<i64>| match s {
-        None => "no end".to_owned(),
-        Some(s) if s % 86_400 == 0 => format!("{} days", s / 86_400),
-        Some(s) => format!("{} hours", s / 3_600),
-    };
-    [("runtime_lease", words(leases.runtime_s)), ("storage_lease", words(leases.storage_s))]
+fn length(s: Option<i64>) -> String {
+    s.map_or_else(|| "no end".to_owned(), words)
+}
+
+fn lease_fields(l: &Leases) -> [(&'static str, String); 7] {
+    [
+        ("runtime_lease", length(l.runtime_s)),
+        ("runtime_end", l.runtime_end.label().to_owned()),
+        ("storage_lease", length(l.storage_s)),
+        ("storage_end", l.storage_end.label().to_owned()),
+        ("template_lease", length(l.template_s)),
+        ("template_end", l.template_end.label().to_owned()),
+        ("lease_warning", l.warning_s.map_or_else(|| "none".to_owned(), words)),
+    ]
+}
+
+impl Fields for LeaseSpec {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![("runtime_lease", length(self.runtime_s)), ("storage_lease", length(self.storage_s))]
+    }
 }
 
 fn hub_words(hubs: &[HubId], none: &str) -> String {

@@ -12,6 +12,7 @@ mod fields;
 pub mod hub;
 mod id;
 pub mod idp;
+pub mod lease;
 pub mod list;
 pub mod name;
 pub mod network;

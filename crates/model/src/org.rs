@@ -1,4 +1,5 @@
 //! Organizations: the tenants, and the provider's own.
+pub use crate::lease::Leases;
 use crate::{
     Error, HubId, OrgId, Problems, Result, name,
     quota::{Amount, Limits},
@@ -35,25 +36,6 @@ pub struct Org {
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
     pub updated_by: String,
-}
-
-/// How long vApps run and how long stopped ones are kept, in seconds. None: for ever.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leases {
-    pub runtime_s: Option<i64>,
-    pub storage_s: Option<i64>,
-}
-
-impl Leases {
-    const MOST: i64 = 10 * 365 * 86_400;
-
-    fn check(&self, problems: &mut Problems) {
-        for (field, value) in [("runtime_lease", self.runtime_s), ("storage_lease", self.storage_s)] {
-            if value.is_some_and(|v| !(3_600..=Leases::MOST).contains(&v)) {
-                problems.add(field, "From 1 hour to 3,650 days, or empty for no end.");
-            }
-        }
-    }
 }
 
 /// What can be set on an organization.

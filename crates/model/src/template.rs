@@ -174,6 +174,8 @@ pub struct Template {
     /// While every hub that has it is silent: when one was last heard.
     #[serde(with = "time::serde::rfc3339::option")]
     pub as_of: Option<OffsetDateTime>,
+    /// Its storage lease has ended.
+    pub expired: bool,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,

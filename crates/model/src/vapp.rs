@@ -2,6 +2,7 @@
 use crate::{
     OrgId, Problems, Result, TemplateId, UserId, VappId, VdcId,
     hub::HubId,
+    lease::Lease,
     name,
     placement::Placement,
     vm::{VmSpec, VmState},
@@ -30,6 +31,7 @@ pub struct Vapp {
     pub vms: VmCounts,
     pub cpus: i64,
     pub memory_mb: i64,
+    pub lease: Lease,
     pub deleted: bool,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]

@@ -264,6 +264,8 @@ pub struct Vm {
     /// Why it can't be brought to what was asked for.
     pub problem: String,
     /// How many it has.
+    /// The storage lease of its vApp has ended.
+    pub expired: bool,
     pub snapshots: i64,
     /// Does its hub make snapshots? None: it has none, or was not looked at.
     pub snapshots_offered: Option<bool>,

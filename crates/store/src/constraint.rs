@@ -58,6 +58,8 @@ const FIELDS: &[&str] = &[
     "storage_limit",
     "runtime_lease",
     "storage_lease",
+    "template_lease",
+    "lease_warning",
     "allocation_model",
     "id",
     "hub_type",

@@ -2,7 +2,7 @@
 use crate::{Authorized, Claim, Store, Write, constraint::mapped, upload::end_task};
 use model::{
     CatalogId, Error, HubId, OrgId, Result, TemplateId,
-    template::{Template, TemplateVm, Version},
+    template::{ItemKind, Template, TemplateVm, Version},
     upload::{Upload, UploadSpec},
 };
 use sqlx::types::Json;
@@ -248,7 +248,8 @@ impl Write<'_> {
             .execute(&mut *self.tx)
             .await
             .map_err(mapped)?;
-        Ok(())
+        // discs are small, and have none
+        if s.kind == ItemKind::Template { self.lease_of_new_template(id, org).await } else { Ok(()) }
     }
 
     /// A first version whose images are copies of disks on a hub. Workers make them.
@@ -323,6 +324,7 @@ impl Write<'_> {
             .execute(&mut *self.tx)
             .await
             .map_err(mapped)?;
+        self.lease_over(item.id.0).await?;
         end_task(&mut self.tx, item.id, "aborted", "It was deleted.").await?;
         end_capture(&mut self.tx, item.id, "aborted", "It was deleted.").await?;
         sqlx::query!("update catalogs set contents = contents + 1 where id = $1", item.catalog.0)

@@ -6,8 +6,9 @@ use crate::{
     quota::FULLNESS,
 };
 use model::{
-    Action, Actor, HubId, Kind, OrgId, Result,
+    Action, Actor, Error, HubId, Kind, OrgId, Result,
     decide::{Resource, Scope},
+    lease::{KeepEnd, RunEnd},
     list::{ListQuery, Page},
     org::{Leases, Org, OrgSpec},
     quota::{Amount, Limits},
@@ -51,6 +52,11 @@ struct Row {
     storage_used_mb: i64,
     runtime_lease_s: Option<i64>,
     storage_lease_s: Option<i64>,
+    runtime_lease_end: String,
+    storage_lease_end: String,
+    template_lease_s: Option<i64>,
+    template_lease_end: String,
+    lease_warning_s: Option<i64>,
     vdcs: i64,
     users: i64,
     catalogs: i64,
@@ -78,7 +84,15 @@ fn read(r: Row) -> Result<Org> {
             storage_mb: r.storage_limit_mb,
         },
         used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
-        leases: Leases { runtime_s: r.runtime_lease_s, storage_s: r.storage_lease_s },
+        leases: Leases {
+            runtime_s: r.runtime_lease_s,
+            runtime_end: RunEnd::parse(&r.runtime_lease_end),
+            storage_s: r.storage_lease_s,
+            storage_end: KeepEnd::parse(&r.storage_lease_end),
+            template_s: r.template_lease_s,
+            template_end: KeepEnd::parse(&r.template_lease_end),
+            warning_s: r.lease_warning_s,
+        },
         prefer: r.prefer.into_iter().map(HubId).collect(),
         avoid: r.avoid.into_iter().map(HubId).collect(),
         vdcs: r.vdcs,
@@ -237,11 +251,18 @@ impl Write<'_> {
         Authorized::check(self.actor, action, found, resource)
     }
 
+    /// What an organization says of leases, for those who work on its things.
+    pub async fn org_leases(&mut self, id: OrgId) -> Result<Leases> {
+        let found = find(&mut *self.tx, Which::Id(id)).await?;
+        found.map(|o| o.leases).ok_or(Error::NotFound(Kind::Org))
+    }
+
     pub async fn org_insert(&mut self, id: OrgId, s: &OrgSpec) -> Result<()> {
         sqlx::query!(
             "insert into organizations (id, name, display_name, description, vdc_limit, vm_limit, cpu_limit, memory_limit_mb,
-                                        storage_limit_mb, runtime_lease_s, storage_lease_s, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                        storage_limit_mb, runtime_lease_s, storage_lease_s, updated_by, runtime_lease_end,
+                                        storage_lease_end, template_lease_s, template_lease_end, lease_warning_s)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
             id.0,
             s.name,
             s.display_name,
@@ -254,6 +275,11 @@ impl Write<'_> {
             s.leases.runtime_s,
             s.leases.storage_s,
             self.actor.name,
+            s.leases.runtime_end.key(),
+            s.leases.storage_end.key(),
+            s.leases.template_s,
+            s.leases.template_end.key(),
+            s.leases.warning_s,
         )
         .execute(&mut *self.tx)
         .await
@@ -281,7 +307,8 @@ impl Write<'_> {
         sqlx::query!(
             "update organizations set name = $2, display_name = $3, description = $4, vdc_limit = $5, vm_limit = $6, cpu_limit = $7,
                     memory_limit_mb = $8, storage_limit_mb = $9, runtime_lease_s = $10, storage_lease_s = $11,
-                    version = version + 1, updated_at = now(), updated_by = $12
+                    version = version + 1, updated_at = now(), updated_by = $12, runtime_lease_end = $13, storage_lease_end = $14,
+                    template_lease_s = $15, template_lease_end = $16, lease_warning_s = $17
              where id = $1",
             org.id.0,
             s.name,
@@ -295,6 +322,11 @@ impl Write<'_> {
             s.leases.runtime_s,
             s.leases.storage_s,
             self.actor.name,
+            s.leases.runtime_end.key(),
+            s.leases.storage_end.key(),
+            s.leases.template_s,
+            s.leases.template_end.key(),
+            s.leases.warning_s,
         )
         .execute(&mut *self.tx)
         .await

@@ -21,6 +21,7 @@ const SQL: ListSql = ListSql {
         (select max(b.seen_at) from hub_templates h join hubs b on b.id = h.hub_id where h.source = t.source \
          having bool_and(b.state = 'unreachable')) as as_of, \
         c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
+        exists (select from leases l where l.object_id = t.id and l.expired_at is not null) as expired, \
         t.version, t.created_at, t.updated_at",
     from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id",
     count_from: "templates t join catalogs c on c.id = t.catalog_id",
@@ -53,6 +54,7 @@ struct Row {
     as_of: Option<OffsetDateTime>,
     shared_to_all: bool,
     shared_to: Vec<Uuid>,
+    expired: bool,
     version: i64,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
@@ -77,6 +79,7 @@ fn read(r: Row) -> Result<Template> {
         parameters: r.parameters.0,
         hubs: r.hubs.into_iter().map(HubId).collect(),
         as_of: r.as_of,
+        expired: r.expired,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,

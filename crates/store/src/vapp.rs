@@ -2,6 +2,7 @@
 use crate::{
     Authorized, Store, Write,
     constraint::mapped,
+    lease::{LeaseRow, lease_columns},
     list::{Build, ListSql, sort},
     work::Claim,
 };
@@ -17,11 +18,14 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
+    columns: concat!(
+        lease_columns!(),
+        ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
          coalesce(u.name, '') as owner_name, t.template_id, t.name, t.description, t.hub_id, h.state <> 'unreachable' as hub_answers, \
-         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, m.*",
+         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, m.*"
+    ),
     from: "vapps t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id left join users u on u.id = t.owner_id \
-           left join hubs h on h.id = t.hub_id cross join lateral (select count(*) as vms, \
+           left join hubs h on h.id = t.hub_id left join leases l on l.object_id = t.id cross join lateral (select count(*) as vms, \
            count(*) filter (where obs_state in ('running', 'migrating') and power = 'on') as running, \
            count(*) filter (where obs_state = 'stopped' and (power = 'off' or outside <> '' or problem <> '')) as stopped, \
            count(*) filter (where obs_state = 'suspended' and power = 'suspended') as suspended, \
@@ -68,6 +72,8 @@ struct Row {
     missing: i64,
     cpus: i64,
     memory_mb: i64,
+    #[sqlx(flatten)]
+    lease: LeaseRow,
 }
 
 fn read(r: Row) -> Result<Vapp> {
@@ -99,6 +105,7 @@ fn read(r: Row) -> Result<Vapp> {
         },
         cpus: r.cpus,
         memory_mb: r.memory_mb,
+        lease: r.lease.into(),
         deleted: r.deleted,
         version: r.version,
         created_at: r.created_at,
@@ -377,7 +384,7 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        self.lease_of_new_vapp(v.id, v.org).await
     }
 
     pub async fn vapp_rename(&mut self, vapp: &Authorized<Vapp>, name: &str, description: &str) -> Result<()> {
@@ -404,6 +411,6 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(())
+        self.lease_over(vapp.id.0).await
     }
 }

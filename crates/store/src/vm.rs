@@ -25,6 +25,7 @@ pub(crate) const SQL: ListSql = ListSql {
         d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
         t.obs_node, t.obs_ips, t.obs_guest_os, t.obs_progress, t.obs_restart, \
         case when h.state = 'unreachable' then greatest(h.seen_at, t.obs_at) else t.obs_at end as obs_at, t.obs_since, t.outside, t.problem, \
+        exists (select from leases l where l.object_id = t.vapp_id and l.expired_at is not null) as expired, \
         (select count(*) from snapshots s where s.vm_id = t.id and s.gone_at is null and s.deleted_at is null) as snapshots, \
         case when h.checked_at is not null then 'snapshots' = any(h.offers) end as snapshots_offered, t.revert_id is not null as reverting, \
         t.snapshot_problem, t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by, t.obs_nics, ",
@@ -95,6 +96,7 @@ struct Row {
     obs_since: Option<OffsetDateTime>,
     outside: String,
     problem: String,
+    expired: bool,
     snapshots: i64,
     snapshots_offered: Option<bool>,
     reverting: bool,
@@ -151,6 +153,7 @@ fn read(r: Row) -> Result<Vm> {
         since: r.obs_since,
         outside: r.outside,
         problem: r.problem,
+        expired: r.expired,
         snapshots: r.snapshots,
         snapshots_offered: r.snapshots_offered,
         reverting: r.reverting,
@@ -300,11 +303,13 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        self.lease_may_turn(v.id);
         self.vm_disks_insert((v.org, v.vdc, v.owner), v.id, &s.disks).await
     }
 
     /// Another power state is wanted. What was changed by hand is overruled, and what failed is tried again.
     pub async fn vm_set_power(&mut self, vm: VmId, power: Power) -> Result<i64> {
+        self.lease_may_turn(vm);
         sqlx::query_scalar!(
             "update vms set power = $2, once = '', once_id = null, generation = generation + 1, outside = '', problem = '',
                     version = version + 1, updated_at = now(), updated_by = $3
@@ -320,6 +325,7 @@ impl Write<'_> {
 
     /// Something to be done once. A shutdown leaves it off.
     pub async fn vm_once(&mut self, vm: VmId, once: Once) -> Result<i64> {
+        self.lease_may_turn(vm);
         sqlx::query_scalar!(
             "update vms set once = $2, once_id = gen_random_uuid(), generation = generation + 1, outside = '', problem = '',
                     power = case when $2 = 'shutdown' then 'off' else 'on' end,
@@ -364,6 +370,7 @@ impl Write<'_> {
 
     /// The tombstone. What it uses is given back when it is proven to be gone.
     pub async fn vm_delete(&mut self, vm: VmId) -> Result<i64> {
+        self.lease_may_turn(vm);
         self.disks_leave(vm).await?;
         self.snapshots_delete_with(vm).await?;
         sqlx::query_scalar!(

@@ -9,6 +9,8 @@ use uuid::Uuid;
 pub struct Write<'a> {
     pub(crate) tx: Transaction<'static, Postgres>,
     pub(crate) actor: &'a Actor,
+    /// VMs whose vApps may come to another lease.
+    pub(crate) turned: Vec<Uuid>,
     store: &'a Store,
 }
 
@@ -86,7 +88,7 @@ fn as_json(thing: &impl Fields) -> Value {
 impl Store {
     pub async fn write<'a>(&'a self, actor: &'a Actor) -> Result<Write<'a>> {
         let tx = self.pool.begin().await.map_err(mapped)?;
-        Ok(Write { tx, actor, store: self })
+        Ok(Write { tx, actor, turned: Vec::new(), store: self })
     }
 }
 
@@ -95,8 +97,16 @@ impl Write<'_> {
         &mut self.tx
     }
 
+    /// Commits what needs no record: nobody did anything, as when people are told that a lease will end.
+    pub async fn commit_without_record(self) -> Result<()> {
+        self.tx.commit().await.map_err(mapped)?;
+        self.store.bell.notify_one();
+        Ok(())
+    }
+
     /// Writes the record and commits. The task's id, if there is one.
     pub async fn commit(mut self, record: Record) -> Result<Option<TaskId>> {
+        self.leases_turn().await?;
         let task = self.record(record).await?;
         self.tx.commit().await.map_err(mapped)?;
         self.store.bell.notify_one();

@@ -130,6 +130,8 @@ steps! {
     Missing "seen.missing",
     Stranger "seen.stranger",
     TaskStands "task.stands",
+    // what ends by itself
+    LeaseEnd "lease.end",
 }
 
 /// Does it, and dies or freezes before or after it if this process is to.

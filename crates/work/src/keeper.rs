@@ -2,7 +2,7 @@
 use crate::{
     Shared,
     drill::{Step, at},
-    follow, instances, settle, templates,
+    follow, instances, leases, settle, templates,
 };
 use hub::{
     Client, Key,
@@ -71,6 +71,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
                 tracing::debug!(error = %e, "open tasks could not be looked at");
             }
         }
+        leases::sweep(&shared).await;
         while tasks.try_join_next().is_some() {}
         tokio::select! {
             () = tokio::time::sleep(shared.times.look) => {}

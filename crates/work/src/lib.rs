@@ -7,6 +7,7 @@ mod follow_disks;
 mod hubs;
 mod instances;
 mod keeper;
+mod leases;
 mod queue;
 mod reconcile;
 mod settle;

@@ -129,7 +129,7 @@ pub(super) fn numbered_org(context: &Context<'_>, number: u32, tables: &mut Tabl
         description: "Made for benchmarks.".into(),
         vdc_limit: Some(5),
         limits: limits(100, 128, 512, 10_000),
-        leases: Leases { runtime_s: None, storage_s: Some(30 * 86_400) },
+        leases: Leases { storage_s: Some(30 * 86_400), ..Leases::default() },
         ..OrgSpec::default()
     };
     let vdc = |kind: &str, allocation_model, limits| VdcSpec {

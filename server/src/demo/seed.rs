@@ -47,7 +47,7 @@ fn orgs() -> Vec<OrgSpec> {
             description: "Web shop, intranet and what builds them.".into(),
             vdc_limit: Some(4),
             limits: limits(80, 64, 256, 4000),
-            leases: Leases { runtime_s: None, storage_s: days(90) },
+            leases: Leases { storage_s: days(90), ..Leases::default() },
             ..OrgSpec::default()
         },
         OrgSpec {
@@ -56,7 +56,7 @@ fn orgs() -> Vec<OrgSpec> {
             description: "Measuring stations and their data.".into(),
             vdc_limit: Some(2),
             limits: limits(40, 32, 128, 2000),
-            leases: Leases { runtime_s: days(30), storage_s: days(30) },
+            leases: Leases { runtime_s: days(30), storage_s: days(30), ..Leases::default() },
             ..OrgSpec::default()
         },
     ]

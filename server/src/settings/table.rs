@@ -256,6 +256,13 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "leases.minimum",
+        default: Some("1h"),
+        kind: Kind::Duration { min: secs(1), max: secs(DAY) },
+        help: "The shortest lease that an organization or a vApp can have",
+        ..BASE
+    },
+    Row {
         key: "kubernetes.namespace",
         also_env: &["KUBERNETES_NAMESPACE"],
         default: Some("vcd-system"),

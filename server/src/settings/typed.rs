@@ -18,6 +18,8 @@ pub struct Settings {
     pub auth: Auth,
     pub hubs: Hubs,
     pub images: Images,
+    /// The shortest lease that can be set.
+    pub leases_minimum: Duration,
     pub kubernetes_namespace: String,
     pub log: Log,
     pub limits: Limits,
@@ -163,6 +165,7 @@ impl Settings {
                 template_namespaces: read.texts("hubs.template_namespaces"),
             },
             images: Images { directory: read.file("images.directory"), limit: read.number("images.limit") },
+            leases_minimum: read.duration("leases.minimum"),
             kubernetes_namespace: read.text("kubernetes.namespace"),
             log: Log {
                 levels: read.levels("log.level"),

@@ -72,6 +72,7 @@ fn way(step: Step) -> Way {
         HubSilent => Silent,
         Outside => EditedByHand,
         Missing => DeletedByHand,
+        LeaseEnd => By(Op::LeaseEnds),
     }
 }
 

@@ -63,6 +63,7 @@ operations! {
     VdcChange "change VDC",
     VdcDisable "disable VDC",
     VdcDelete "delete VDC",
+    LeaseEnds "a lease ends",
     HubRegister "register hub",
     HubCordon "cordon hub",
     HubRemove "remove hub",
@@ -276,6 +277,19 @@ impl Op {
             }
             Op::DeleteNetwork => {
                 stage.ask(Action::NetworkDelete, network::delete(d, admin, subject.network.unwrap())).await?;
+            }
+            Op::LeaseEnds => {
+                // what is asked for is asked for by nobody: its time has come
+                let sql = format!(
+                    "with ended as (update leases set runtime_s = 60, ends_at = now() where object_id = '{}' and running
+                     and ends_at is null returning 1) select count(*)::text from ended",
+                    vapp_id.unwrap()
+                );
+                let ends = async {
+                    let none = Error::NotNow("it has ended already".into());
+                    if stage.app.db.text(&sql).await == "1" { Ok(()) } else { Err(none) }
+                };
+                stage.ask(Action::VappSuspend, ends).await?;
             }
             Op::VdcCreate => subject.vdc = stage.new_vdc(&subject.name).await?,
             Op::VdcChange => {

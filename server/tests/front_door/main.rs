@@ -20,6 +20,7 @@ mod hub_trouble;
 mod hubs;
 mod input;
 mod keys;
+mod leases;
 mod limits;
 mod listeners;
 mod lists;

@@ -61,6 +61,7 @@ fn domain_on(store: Store, clock: Clock) -> Domain {
         hasher: HASHER.clone(),
         clock,
         sessions: SessionLimits::default(),
+        least_lease: Duration::seconds(1),
         vault,
         gate,
         area: None,
