@@ -258,6 +258,7 @@ fn margin(visit: &Visit, c: &Catalog, shared: AnyView) -> AnyView {
         <Fact name="Shared">{shared}</Fact>
         {filled}
         <Fact name="Changes">{changes}</Fact>
+        {visit.org().is_none_or(|here| here == c.org).then(|| super::metadata::fact(visit, &format!("/catalogs/{}", c.id)))}
         {about_facts(visit, (c.created_at, c.updated_at, &c.updated_by), c.id.urn())}
     };
     view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()

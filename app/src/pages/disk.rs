@@ -269,6 +269,7 @@ fn margin(visit: &Visit, d: &Disk, events: &[Event]) -> AnyView {
         <Fact name="VDC">{vdc}</Fact>
         <Fact name="Owner">{owner}</Fact>
         {of_provider}
+        {super::metadata::fact(visit, &format!("/disks/{}", d.id))}
         {about_facts(visit, (d.created_at, d.updated_at, &d.updated_by), d.id.urn())}
     };
     view! {

@@ -278,6 +278,7 @@ fn margin(visit: &Visit, n: &Network, events: &[Event]) -> AnyView {
     let facts = view! {
         {of_provider}
         <Fact name="VDC">{vdc}</Fact>
+        {super::metadata::fact(visit, &format!("/networks/{}", n.id))}
         {about_facts(visit, (n.created_at, n.updated_at, &n.updated_by), n.id.urn())}
     };
     let events = event_section(visit, events);

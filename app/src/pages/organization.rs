@@ -187,6 +187,7 @@ fn quota_section(o: &Org) -> impl IntoView + use<> {
 
 fn facts(visit: &Visit, o: &Org) -> AnyView {
     let l = o.leases;
+    let thing = if visit.org().is_some() { "/organization".to_owned() } else { format!("/organizations/{}", o.id) };
     let lease =
         |s: Option<i64>, then: &str| s.map_or_else(|| "no end".to_owned(), |s| format!("{}, then {then}", words(s)));
     let run = lease(l.runtime_s, l.runtime_end.label());
@@ -195,6 +196,7 @@ fn facts(visit: &Visit, o: &Org) -> AnyView {
         <Fact name="Run at most">{run}</Fact>
         <Fact name="Keep stopped">{keep}</Fact>
         <Fact name="Keep templates">{templates}</Fact>
+        {super::metadata::fact(visit, &thing)}
         {about_facts(visit, (o.created_at, o.updated_at, &o.updated_by), o.id.urn())}
     };
     view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()

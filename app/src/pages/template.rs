@@ -163,11 +163,13 @@ fn margin(visit: &Visit, t: &Template, lease: Option<AnyView>) -> AnyView {
             <Fact name="There it is"><Copy value=source what="source" /></Fact>
         }
     });
+    let own = visit.org().is_none_or(|here| here == t.org);
     let facts = view! {
         <Fact name="Catalog">{catalog}</Fact>
         {uploaded}
         {lease}
         {of_provider}
+        {own.then(|| super::metadata::fact(visit, &format!("/templates/{}", t.id)))}
         {about_facts(visit, (t.created_at, t.updated_at, ""), t.id.urn())}
     };
     view! { <Section title="About"><Facts>{facts}</Facts></Section> }.into_any()

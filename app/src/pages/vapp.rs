@@ -334,6 +334,7 @@ fn margin(visit: &Visit, v: &Vapp, template: Option<&Template>, events: &[Event]
         <Fact name="Owner">{owner}</Fact>
         {template}
         {lease::facts(visit, v)}
+        {super::metadata::fact(visit, &format!("/vapps/{}", v.id))}
         {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
     };
     view! {

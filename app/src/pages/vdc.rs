@@ -288,6 +288,7 @@ fn margin(visit: &Visit, v: &Vdc, events: &[Event]) -> AnyView {
     });
     let facts = view! {
         {of_provider}
+        {super::metadata::fact(visit, &format!("/vdcs/{}", v.id))}
         {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
     };
     let events = event_section(visit, events);

@@ -71,7 +71,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
     heads.extend([view.head("cpus", "CPU").number(), view.head("memory", "Memory").number()]);
     heads.extend([Head::new("In this state").number(), Head::hidden("Actions")]);
     let rows = page.items.iter().map(|v| row(&visit, v)).collect_view();
-    let acts = view.csv_button().into_any();
+    let tags = view! { <a class="btn" href=visit.at("/tags")>"Tags"</a> };
+    let acts = view! { {tags} {view.csv_button()} }.into_any();
     let rows = if view.is_unused() {
         let acts = super::vapp::new_button(&visit).into_any();
         view! {

@@ -57,8 +57,9 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         {tasks}
     }
     .into_any();
+    let tags = super::tag::facts(&visit, &v).await?;
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(v.name.clone())];
-    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin(&visit, &v, &events)))
+    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin(&visit, &v, tags, &events)))
 }
 
 fn acts(visit: &Visit, v: &Vm) -> AnyView {
@@ -148,7 +149,7 @@ fn sized(asked: String, seen: Option<String>) -> AnyView {
     }
 }
 
-fn margin(visit: &Visit, v: &Vm, events: &[Event]) -> AnyView {
+fn margin(visit: &Visit, v: &Vm, tags: AnyView, events: &[Event]) -> AnyView {
     let vapp = linked(v.vapp_name.clone(), Some(visit.at(format!("/vapps/{}", v.vapp))));
     let vdc = vdc_link(visit, v.vdc, &v.vdc_name);
     let owner = if v.owner_name.is_empty() { "the provider".to_owned() } else { v.owner_name.clone() };
@@ -169,6 +170,8 @@ fn margin(visit: &Visit, v: &Vm, events: &[Event]) -> AnyView {
         <Fact name="VDC">{vdc}</Fact>
         <Fact name="Owner">{owner}</Fact>
         {of_provider}
+        {tags}
+        {super::metadata::fact(visit, &format!("/vms/{}", v.id))}
         {about_facts(visit, (v.created_at, v.updated_at, &v.updated_by), v.id.urn())}
     };
     view! {

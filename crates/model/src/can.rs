@@ -203,7 +203,7 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
     let state = vm.state();
     match (action, state) {
         (_, VmState::Deleting) => Err("It is being deleted.".into()),
-        (Action::VmView | Action::VmDelete | Action::VmEdit, _) => Ok(()),
+        (Action::VmView | Action::VmDelete | Action::VmEdit | Action::VmTags, _) => Ok(()),
         (_, VmState::Missing) => {
             Err("It was deleted on its hub by hand. Delete it here, and deploy it again if it is still needed.".into())
         }

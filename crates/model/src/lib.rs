@@ -14,6 +14,7 @@ mod id;
 pub mod idp;
 pub mod lease;
 pub mod list;
+pub mod metadata;
 pub mod name;
 pub mod network;
 pub mod nic;

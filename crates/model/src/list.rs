@@ -125,6 +125,9 @@ pub static TEMPLATES: ListSpec = ListSpec {
 };
 
 const VDC: FilterSpec = FilterSpec { key: "vdc", label: "VDC", options: &[] };
+const TAG: FilterSpec = FilterSpec { key: "tag", label: "Tag", options: &[] };
+/// A key, or a key and its value.
+const METADATA: FilterSpec = FilterSpec { key: "metadata", label: "Metadata (key, or key=value)", options: &[] };
 const HUB: FilterSpec = FilterSpec { key: "hub", label: "Hub", options: &[] };
 
 /// Filters that only the provider's lists have.
@@ -135,7 +138,7 @@ pub fn for_provider(filter: &FilterSpec) -> bool {
 pub static VAPPS: ListSpec = ListSpec {
     sorts: &[sort("name", "Name"), sort("created", "Created")],
     descending: false,
-    filters: &[ORGANIZATION, VDC, HUB],
+    filters: &[ORGANIZATION, VDC, HUB, TAG, METADATA],
 };
 
 pub static VMS: ListSpec = ListSpec {
@@ -156,6 +159,8 @@ pub static VMS: ListSpec = ListSpec {
         ORGANIZATION,
         VDC,
         HUB,
+        TAG,
+        METADATA,
     ],
 };
 

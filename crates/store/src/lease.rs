@@ -180,7 +180,7 @@ impl Write<'_> {
     pub(crate) async fn lease_of_new_template(&mut self, id: TemplateId, org: OrgId) -> Result<()> {
         sqlx::query!(
             "insert into leases (object_id, kind, org_id, storage_s, ends_at)
-             select $1, 'template', o.id, o.template_lease_s, now() + make_interval(secs => o.template_lease_s)
+             select $1, 'vapptemplate', o.id, o.template_lease_s, now() + make_interval(secs => o.template_lease_s)
              from organizations o where o.id = $2",
             id.0,
             org.0

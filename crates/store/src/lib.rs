@@ -17,6 +17,7 @@ mod item;
 mod keys;
 mod lease;
 mod list;
+mod metadata;
 mod network;
 mod network_work;
 mod nic;

@@ -4,6 +4,7 @@ use crate::{
     constraint::mapped,
     lease::{LeaseRow, lease_columns},
     list::{Build, ListSql, sort},
+    metadata::{filter_metadata, filter_tag_inside},
     work::Claim,
 };
 use model::{
@@ -122,6 +123,8 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
         "hub" => {
             b.push(" and t.hub_id = ").push_bind(value.to_owned());
         }
+        "tag" => filter_tag_inside(b, value),
+        "metadata" => filter_metadata(b, value),
         _ => {}
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     constraint::mapped,
     disk::disks_of_vm,
     list::{Build, ListSql, sort},
+    metadata::{filter_metadata, filter_tag},
     nic::{NicJson, SeenNic, nics_column},
 };
 use model::{
@@ -188,6 +189,8 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
         "hub" => {
             b.push(" and t.hub_id = ").push_bind(value.to_owned());
         }
+        "tag" => filter_tag(b, value),
+        "metadata" => filter_metadata(b, value),
         _ => {}
     }
 }

@@ -28,6 +28,7 @@ mod live;
 mod machines;
 mod machines_pages;
 mod matrix;
+mod metadata;
 mod metrics;
 mod networks;
 mod oidc;

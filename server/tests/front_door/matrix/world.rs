@@ -314,6 +314,21 @@ impl World {
         };
         let version = async |table: &str| ("version", column(table, "version", "1").await);
         let name = async |table: &str| ("name", column(table, "name", "some-name").await);
+        if path.ends_with("/metadata") {
+            return vec![("key", format!("key-{n}")), ("type", "number".into()), ("value", "7".into())];
+        }
+        if path.ends_with("/metadata/remove") {
+            let object = if id.is_empty() { self.acme.id.to_string() } else { id.to_owned() };
+            if uuid::Uuid::parse_str(&object).is_ok() {
+                let sql = format!(
+                    "insert into metadata (object_id, domain, key, object_kind, org_id, type, value, visibility)
+                     values ('{object}', 'general', 'k', 'x', '{}', 'string', 'v', 'readwrite') on conflict do nothing",
+                    self.acme.id
+                );
+                self.app.db.execute(&sql).await;
+            }
+            return vec![("domain", "general".into()), ("key", "k".into())];
+        }
         if path.contains("/hubs/") || path.contains("/work/") {
             return self.hub_form(path, id).await;
         }
