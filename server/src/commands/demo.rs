@@ -50,6 +50,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         .with_default("api.https", "localhost:8443")
         .with_default("log.format", "pretty")
         .with_default("images.directory", dir.join("images").to_string_lossy())
+        // so that one can watch a lease run out
+        .with_default("leases.minimum", "1s")
         // simulated hubs are on this machine
         .with_default("hubs.allow", "0.0.0.0/0, ::/0");
     let own_certificate = |key| Resolved::read(&sources).get(key).is_none_or(|found| found.text.is_none());

@@ -259,7 +259,7 @@ pub static TABLE: &[Row] = &[
         key: "leases.minimum",
         default: Some("1h"),
         kind: Kind::Duration { min: secs(1), max: secs(DAY) },
-        help: "The shortest lease that an organization or a vApp can have",
+        help: "The shortest lease that an organization or a vApp can have; the demo allows a second",
         ..BASE
     },
     Row {
