@@ -108,7 +108,7 @@ async fn people_are_told_ahead_once_and_whoever_may_edit_the_vapp_renews_it() {
     stage.running(id).await;
     let page = stage.app.sign_in("acme", "acme-admin").await;
     page.get("/tenant/acme").await.must(200).says_not("The lease of demo");
-    stage.passes(id, "9 days 1 hour").await;
+    stage.passes(id, "9 days 1 hour 30 minutes").await;
     stage.until("the warning", async || stage.lease(id).await.warned_at.is_some()).await;
     page.get("/tenant/acme").await.must(200).says("The lease of demo ends in 22 h");
     page.get(&format!("/tenant/acme/vapps/{id}")).await.must(200).says("Its run-time lease ends in 22 h");
