@@ -67,3 +67,62 @@ create table vm_tags (
     primary key (vm_id, tag)
 );
 create index vm_tags_by_tag on vm_tags (org_id, tag);
+
+-- Sizes with a name. On hubs they are instance types, made where a VM needs them.
+create table sizing_policies (
+    id          uuid primary key,
+    name        text not null constraint sizing_policies_name_form check (name ~ '^[A-Za-z0-9]([A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$'),
+    description text not null default '' constraint sizing_policies_description_length check (length(description) <= 2000),
+    cpus        integer not null constraint sizing_policies_cpus_range check (cpus between 1 and 512),
+    memory_mb   bigint not null constraint sizing_policies_memory_range check (memory_mb between 128 and 16777216),
+    more        jsonb not null default '{}',                 -- model::sizing::SizingMore
+    version     bigint not null default 1,
+    created_at  timestamptz not null default now(),
+    updated_at  timestamptz not null default now(),
+    updated_by  text not null default '',
+    deleted_at  timestamptz,
+    gone_at     timestamptz                                  -- nothing of it is left on a hub
+);
+create unique index sizing_policies_name_taken on sizing_policies (lower(name)) where deleted_at is null;
+create index sizing_policies_by_name on sizing_policies (lower(name), id) where deleted_at is null;
+create index sizing_policies_by_created on sizing_policies (created_at, id) where deleted_at is null;
+create table sizing_places (
+    policy_id uuid not null references sizing_policies (id),
+    hub_id    text not null references hubs (id) on delete cascade,
+    uid       text,
+    ready_at  timestamptz,
+    primary key (policy_id, hub_id)
+);
+create table vdc_sizing (
+    vdc_id     uuid not null references vdcs (id),
+    policy_id  uuid not null references sizing_policies (id),
+    is_default boolean not null default false,
+    primary key (vdc_id, policy_id)
+);
+create unique index vdc_sizing_one_default on vdc_sizing (vdc_id) where is_default;
+alter table vms add column sizing_id uuid references sizing_policies (id);
+create index vms_by_sizing on vms (sizing_id) where sizing_id is not null and gone_at is null;
+
+-- Which VMs of a VDC are kept on one node, and which apart.
+create table affinity_rules (
+    id         uuid primary key,
+    org_id     uuid not null references organizations (id),
+    vdc_id     uuid not null references vdcs (id),
+    name       text not null constraint affinity_rules_name_length check (length(name) between 1 and 128),
+    together   boolean not null,
+    mandatory  boolean not null,
+    enabled    boolean not null,
+    version    bigint not null default 1,
+    created_at timestamptz not null default now(),
+    changed_at timestamptz not null default now(),           -- when it last came to ask VMs for something else
+    updated_at timestamptz not null default now(),
+    updated_by text not null default '',
+    deleted_at timestamptz
+);
+create unique index affinity_rules_name_taken on affinity_rules (vdc_id, lower(name)) where deleted_at is null;
+create table affinity_vms (
+    rule_id uuid not null references affinity_rules (id),
+    vm_id   uuid not null references vms (id),
+    primary key (rule_id, vm_id)
+);
+create index affinity_vms_by_vm on affinity_vms (vm_id);

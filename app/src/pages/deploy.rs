@@ -5,6 +5,7 @@ use super::{
     form_error::form_error,
     nic_fields,
     sizes::{gb, read_cpus, read_gb},
+    sizing::{choices, read_choice},
     template::{crumbs, find, href},
     vapp::mine,
     vm_form::name_fields,
@@ -15,7 +16,7 @@ use crate::{
     shell::Crumb,
 };
 use domain::{
-    item, network,
+    item, network, sizing,
     vapp::{self, Deploy, Guest, Size},
 };
 use leptos::prelude::*;
@@ -24,6 +25,7 @@ use model::{
     decide::authorize,
     name,
     network::Network,
+    sizing::VdcSizing,
     template::{Parameter, Template, TemplateVm},
     vdc::Vdc,
     vm::check_size,
@@ -37,6 +39,7 @@ const LABELS: &[(&str, &str)] = &[
     ("memory", "Memory"),
     ("disk", "Disk"),
     ("nics", "Network"),
+    ("sizing", "Size"),
     ("parameters", "Parameters"),
     ("ssh_keys", "SSH keys"),
     ("user_data", "cloud-init"),
@@ -47,6 +50,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let (t, version) = chosen(&visit).await?;
     let vdcs = open_vdcs(&visit).await?;
     let networks = networks(&visit, &vdcs).await?;
+    let sizings = sizing::choices(visit.domain(), &vdcs.iter().map(|v| v.id).collect::<Vec<_>>()).await?;
     let title = match version {
         Some(number) => format!("Deploy {}, version {number}", t.name),
         None => format!("Deploy {}", t.name),
@@ -70,7 +74,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
                     {form_error(&fill, LABELS)}
                     <FormSection title="vApp">{names}</FormSection>
                     <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
-                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t, &networks) }}
+                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t, &networks, &sizings) }}
                     <FormSection title="Start">
                         <CheckField name="power_on" label="Power on when it is ready" checked=on />
                     </FormSection>
@@ -124,9 +128,9 @@ fn typed(visit: &Visit) -> Values {
 }
 
 /// For templates whose machines are made here: their sizes, and what the guests are told.
-fn own_sections(visit: &Visit, t: &Template, networks: &[Network]) -> AnyView {
+fn own_sections(visit: &Visit, t: &Template, networks: &[Network], sizings: &[VdcSizing]) -> AnyView {
     let fill = visit.fill();
-    let machines = t.vms.iter().enumerate().map(|(i, m)| machine_section(visit, t, i, m)).collect_view();
+    let machines = t.vms.iter().enumerate().map(|(i, m)| machine_section(visit, t, i, m, sizings)).collect_view();
     // one that has nothing to choose from needs no choice
     let choices = nic_fields::choices(visit, networks);
     let nics = (!networks.is_empty()).then(|| {
@@ -177,7 +181,13 @@ async fn networks(visit: &Visit, vdcs: &[Vdc]) -> Result<Vec<Network>> {
     Ok(all)
 }
 
-fn machine_section(visit: &Visit, t: &Template, i: usize, m: &TemplateVm) -> impl IntoView + use<> {
+fn machine_section(
+    visit: &Visit,
+    t: &Template,
+    i: usize,
+    m: &TemplateVm,
+    sizings: &[VdcSizing],
+) -> impl IntoView + use<> {
     let (values, returned) = (typed(visit), visit.fill().returned());
     let wrong = size_of(&values, m).1;
     let shown = |name: &str, start: String| match at(&values, m, name) {
@@ -202,8 +212,14 @@ fn machine_section(visit: &Visit, t: &Template, i: usize, m: &TemplateVm) -> imp
     // every machine has one of each, or the others' could not be told apart
     let disk = disk.unwrap_or_else(|| view! { <input type="hidden" name="disk" value="" /> }.into_any());
     let (cpus, memory) = (shown("cpus", m.cpus.to_string()), shown("memory", gb(m.memory_mb)));
+    let policy = (!sizings.is_empty()).then(|| {
+        let choices = choices(sizings, "Its own, as below");
+        let (value, hint) = (shown("sizing", String::new()), "With a policy CPU and memory below do not count.");
+        view! { <SelectField id=id("sizing") name="sizing" label="Size" choices value hint error=error("sizing") /> }
+    });
     let fields = view! {
         <input type="hidden" name="vm" value=m.name.clone() />
+        {policy}
         <NumberField id=id("cpus") name="cpus" label="CPU" value=cpus unit="vCPU" error=error("cpus") width=Width::Third />
         <NumberField id=id("memory") name="memory" label="Memory" value=memory unit="GB" error=error("memory") width=Width::Third />
         {disk}
@@ -259,6 +275,7 @@ fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)
         other => read_gb(other, field, problems),
     };
     let size = Size {
+        sizing: read_choice(typed("sizing"), &mut problems),
         cpus: read_cpus(typed("cpus"), &mut problems),
         memory_mb: unless("memory", m.memory_mb, &mut problems),
         disk_mb: unless("disk", first, &mut problems),

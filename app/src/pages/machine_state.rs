@@ -243,6 +243,7 @@ mod tests {
             seen_at: Some(datetime!(2026-11-16 11:04 UTC)),
             since: None,
             outside: String::new(),
+            sizing: None,
             expired: false,
             snapshots: 0,
             snapshots_offered: None,

@@ -1,5 +1,6 @@
 //! The pages, one file a noun: its list, its page, its forms and what they do. `routes` is the table of all of them.
 mod about;
+mod affinity;
 pub mod audit;
 mod browser;
 mod capture;
@@ -36,6 +37,7 @@ pub mod role;
 mod role_form;
 pub mod sign_in;
 mod sizes;
+pub mod sizing;
 pub mod storage_policy;
 pub mod tag;
 pub mod task;
@@ -49,6 +51,7 @@ mod vapp_form;
 mod vapp_networks;
 pub mod vdc;
 mod vdc_form;
+mod vdc_sizing;
 mod vdc_storage;
 pub mod vm;
 mod vm_disks;
@@ -88,6 +91,7 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = metadata::routes(routes);
     let routes = hub::routes(routes);
     let routes = storage_policy::routes(routes);
+    let routes = sizing::routes(routes);
     let routes = work::routes(routes);
     let routes = role::routes(routes);
     let routes = profile::routes(routes);

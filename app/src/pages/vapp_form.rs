@@ -4,6 +4,7 @@ use super::{
     form_error::form_error,
     nic_fields,
     sizes::{read_cpus, read_gb, vm_words},
+    sizing::{choice, read_choice},
     vapp::{LIST, ON, crumbs_below, find, find_to, href, mine},
     vm_form::name_fields,
 };
@@ -12,7 +13,7 @@ use crate::{
     portal::{Done, Fill, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
 };
-use domain::{network, vapp, vapp_network, vdc, vm};
+use domain::{network, sizing, vapp, vapp_network, vdc, vm};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result, can,
@@ -32,6 +33,7 @@ const LABELS: &[(&str, &str)] = &[
     ("memory", "Memory"),
     ("disk", "Disk"),
     ("nics", "Network"),
+    ("sizing", "Size"),
 ];
 
 pub(super) fn routes(r: Routes) -> Routes {
@@ -126,6 +128,10 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
         }
         _ => {
             let names = name_fields(&fill, "", "", "Unique in the vApp. The guest's host name is made from it.");
+            let all = sizing::choices(visit.domain(), &[v.vdc]).await?;
+            let first = all.iter().find(|p| p.is_default).map(|p| p.id);
+            let policy =
+                choice(&fill, &all, "Its own, as below", first, "With a policy CPU and memory below do not count.");
             let (size, on) = (size_fields(&fill), fill.checked("power_on", "on", true));
             let choices = nic_fields::choices(&visit, &networks);
             let nics = nic_fields::rows(&fill, "", &choices, &[NicSpec::default()]);
@@ -134,6 +140,7 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
                     {form_error(&fill, LABELS)}
                     <FormSection title="VM">{names}</FormSection>
                     <FormSection title="Size" lede="The disk is empty: the guest is installed from the network.">
+                        {policy}
                         {size}
                     </FormSection>
                     {nics}
@@ -190,6 +197,7 @@ fn read_vm(values: &Values, networks: &[Network]) -> (VmSpec, Problems) {
     let mut problems = Problems::default();
     let disk = read_gb(values.get("disk"), "disk", &mut problems).unwrap_or_default();
     let spec = VmSpec {
+        sizing: read_choice(values.get("sizing"), &mut problems),
         name: values.text("name"),
         description: values.text("description"),
         cpus: read_cpus(values.get("cpus"), &mut problems).unwrap_or_default(),

@@ -1,10 +1,11 @@
 //! Virtual data centers in both portals: list, page, and what their buttons do.
 use super::{
     about::about_facts,
+    affinity,
     limits::{cell_meter, meters},
     recent_events::event_section,
     recent_tasks::task_table,
-    vdc_form, vdc_storage, wishes,
+    vdc_form, vdc_sizing, vdc_storage, wishes,
 };
 use crate::{
     parts::*,
@@ -25,7 +26,7 @@ pub(super) const ON: &str = "VDCs";
 pub(super) const LIST: &str = "/vdcs";
 
 pub fn routes(r: Routes) -> Routes {
-    vdc_storage::routes(r)
+    affinity::routes(vdc_sizing::routes(vdc_storage::routes(r)))
         .both(LIST, list)
         .both_csv("/vdcs.csv", csv)
         .both_form("/vdcs/new", vdc_form::new_page, vdc_form::create)
@@ -263,10 +264,14 @@ async fn page(visit: Visit) -> Result<Sheet> {
         false => None,
     };
     let storage = vdc_storage::section(&visit, &v).await?;
+    let sizing = vdc_sizing::section(&visit, &v).await?;
+    let rules = affinity::section(&visit, &v).await?;
     let body = view! {
         <PageHead title=v.name.clone() sub="VDC" lede=v.description.clone() acts says=state(&v, true).into_any() />
         <Section title="Quota" sub="used of what it may have">{meters}</Section>
         {storage}
+        {sizing}
+        {rules}
         <Section title="Allocation">{model}</Section>
         {wishes::vdc_facts(&v, on)}
         {tasks}

@@ -3,13 +3,14 @@ use super::{
     form_error::form_error,
     limits::asked_meters,
     sizes::{cpu_words, gb, memory_words, read_cpus, read_gb, vm_words},
+    sizing::{choice, read_choice},
     vm::{LIST, ON, crumbs_below, find, find_to, href},
 };
 use crate::{
     parts::*,
     portal::{Done, Fill, Routes, Sheet, Values, Visit, with_problems},
 };
-use domain::{vdc, vm};
+use domain::{sizing, vdc, vm};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result, can,
@@ -18,7 +19,7 @@ use model::{
 };
 
 const LABELS: &[(&str, &str)] =
-    &[("name", "Name"), ("description", "Description"), ("cpus", "CPU"), ("memory", "Memory")];
+    &[("name", "Name"), ("description", "Description"), ("cpus", "CPU"), ("memory", "Memory"), ("sizing", "Size")];
 
 pub(super) fn routes(r: Routes) -> Routes {
     r.both_form("/vms/{id}/edit", edit_page, edit).both_form("/vms/{id}/resize", resize_page, resize).both_form(
@@ -103,13 +104,16 @@ async fn resize_page(visit: Visit) -> Result<Sheet> {
             width=Width::Third
         />
     };
+    let all = sizing::choices(visit.domain(), &[v.vdc]).await?;
+    let now = v.sizing.as_ref().map(|(id, _)| *id);
+    let policy = choice(&fill, &all, "Its own, as below", now, "With a policy the numbers below do not count.");
     let lede = "More takes effect at once where its hub can do that; else, and for less, it waits for the next start.";
     let body = view! {
         <PageHead title=format!("Resize {}", v.name) />
         {refused}
         <form method="post" class="form" novalidate>
             {form_error(&fill, LABELS)}
-            <FormSection title="Size" lede>{fields}</FormSection>
+            <FormSection title="Size" lede>{policy} {fields}</FormSection>
             <FormEnd submit="Resize" cancel_href=href(&visit, v.id, "") />
         </form>
     }
@@ -140,6 +144,10 @@ async fn quota(visit: &Visit, v: &Vm) -> Option<AnyView> {
 async fn resize(visit: Visit, values: Values) -> Result<Done> {
     let v = find_to(&visit, Action::VmResize).await?;
     let mut problems = Problems::default();
+    if let Some(policy) = read_choice(values.get("sizing"), &mut problems) {
+        vm::resize_to(visit.domain(), &visit.actor, v.id, policy).await?;
+        return Ok(Done::new(href(&visit, v.id, ""), format!("Another size is asked for {}.", v.name)));
+    }
     let cpus = read_cpus(values.get("cpus"), &mut problems).unwrap_or_default();
     // as shown is as it was, whatever the rounding
     let memory = match values.get("memory").trim() {

@@ -116,7 +116,12 @@ fn addresses(v: &Vm) -> AnyView {
 fn hardware(v: &Vm) -> AnyView {
     let cpus = sized(cpu_words(v.cpus), v.seen_cpus.map(cpu_words));
     let memory = sized(memory_words(v.memory_mb), v.seen_memory_mb.map(memory_words));
-    let kind = (!v.instance_type.is_empty()).then(|| {
+    let policy = v.sizing.as_ref().map(|(_, name)| {
+        let name = name.clone();
+        view! { <Fact name="Size">{name}</Fact> }
+    });
+    // the instance type of a policy is named after its id
+    let kind = (!v.instance_type.is_empty() && v.sizing.is_none()).then(|| {
         let name = v.instance_type.clone();
         view! { <Fact name="Instance type">{name}</Fact> }
     });
@@ -130,6 +135,7 @@ fn hardware(v: &Vm) -> AnyView {
         <Fact name="CPU">{cpus}</Fact>
         <Fact name="Memory">{memory}</Fact>
         <Fact name="Storage">{storage}</Fact>
+        {policy}
         {kind}
         <Fact name="Guest">{guest}</Fact>
     };

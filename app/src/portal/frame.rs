@@ -45,6 +45,7 @@ const PROVIDER: &[(&str, &[Entry])] = &[
         &[
             (Icon::Hub, "Hubs", "/hubs", Some(Action::HubList)),
             (Icon::Disk, "Storage policies", "/storage", Some(Action::PolicyList)),
+            (Icon::Chart, "Sizing policies", "/sizing", Some(Action::SizingList)),
             (Icon::Work, "Work", "/work", Some(Action::WorkList)),
         ],
     ),

@@ -36,6 +36,7 @@ pub fn object_href(visit: &Visit, kind: &str, id: Uuid) -> Option<String> {
         (Kind::Vapp, _) => return Some(visit.at(format!("/vapps/{id}"))),
         (Kind::Disk, _) => ("/disks", Action::DiskView),
         (Kind::StoragePolicy, Place::Provider) => ("/storage", Action::PolicyView),
+        (Kind::SizingPolicy, Place::Provider) => ("/sizing", Action::SizingView),
         (Kind::Vm, _) => return Some(visit.at(format!("/vms/{id}"))),
         _ => return None,
     };

@@ -103,7 +103,8 @@ fn machine(vm: &Vm, captured: &mut Vec<Captured>) -> TemplateVm {
         name: vm.name.clone(),
         cpus: vm.cpus,
         memory_mb: vm.memory_mb,
-        instance_type: vm.instance_type.clone(),
+        // a policy's size is its own by then
+        instance_type: if vm.sizing.is_some() { String::new() } else { vm.instance_type.clone() },
         disks: disks.collect(),
         // as many cards, with addresses and networks of their own
         nics: vm.nics.iter().map(|n| TemplateNic { name: n.spec.name.clone() }).collect(),

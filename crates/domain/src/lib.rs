@@ -1,4 +1,5 @@
 //! The operations: one file a noun, one public function a verb. Every face calls these and nothing below them.
+pub mod affinity;
 pub mod audit;
 pub mod bootstrap;
 pub mod catalog;
@@ -22,6 +23,7 @@ pub mod quota;
 pub mod role;
 pub mod session;
 pub mod simulator;
+pub mod sizing;
 pub mod snapshot;
 pub mod storage;
 pub mod tag;

@@ -1,9 +1,10 @@
 //! vApps: made from a template or composed, powered, renamed and deleted. Nothing here calls a hub: an intent is written
 //! with its task, and workers bring hubs to it.
-use crate::{Domain, nic, quota, vm};
+use crate::{Domain, nic, quota, sizing, vm};
 use hub::shape::cloud_init::{self, CloudInit};
 use model::{
-    Action, Actor, Error, Kind, OrgId, Problems, Result, TaskId, TemplateId, UserId, VappId, VdcId, VmId, can,
+    Action, Actor, Error, Kind, OrgId, Problems, Result, SizingId, TaskId, TemplateId, UserId, VappId, VdcId, VmId,
+    can,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     name,
@@ -50,6 +51,8 @@ pub struct Deploy {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Size {
+    /// In the place of the two below.
+    pub sizing: Option<SizingId>,
     pub cpus: Option<i32>,
     pub memory_mb: Option<i64>,
     /// Of the first disk: never smaller than the template's.
@@ -195,6 +198,11 @@ async fn create_with(
             vdc.name
         )));
     }
+    let mut spec = spec.clone();
+    for one in &mut spec.vms {
+        sizing::fill(&mut tx, vdc.id, one).await?;
+    }
+    let spec = &spec;
     let (id, org, owner) = (new.id, vdc.org, owner_in(actor, vdc.org));
     let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
     quota::reserve(&mut tx, vdc.id, owner, &all).await?;
@@ -264,6 +272,7 @@ fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Pro
     let resized = size.cpus.is_some_and(|c| c != t.cpus) || size.memory_mb.is_some_and(|m| m != t.memory_mb);
     VmSpec {
         name,
+        sizing: size.sizing,
         cpus: size.cpus.unwrap_or(t.cpus),
         memory_mb: size.memory_mb.unwrap_or(t.memory_mb),
         instance_type: if resized { String::new() } else { t.instance_type.clone() },

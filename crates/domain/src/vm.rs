@@ -1,17 +1,18 @@
 //! VMs: added to a vApp, powered, resized, renamed and deleted.
 use crate::{
-    Domain, nic, quota,
+    Domain, nic, quota, sizing,
     vapp::{change_power, insert_vm},
 };
+use hub::shape::names::size_name;
 use model::{
-    Action, Actor, Error, Kind, OrgId, Problems, Result, TaskId, VappId, VmId, can, conflict,
+    Action, Actor, Error, Kind, OrgId, Problems, Result, SizingId, TaskId, VappId, VmId, can, conflict,
     decide::list_scope,
     list::{ListQuery, Page},
     name,
     quota::Amount,
     vm::{Vm, VmSpec, check_size},
 };
-use store::{Macs, Record};
+use store::{Macs, Record, Write};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vm>> {
@@ -47,11 +48,12 @@ pub(crate) fn same_for_one(action: Action) -> Action {
 pub async fn add(d: &Domain, actor: &Actor, vapp: VappId, spec: VmSpec) -> Result<(VmId, Option<TaskId>)> {
     let action = Action::VmCreate;
     d.attempt(actor, action, async {
-        let spec = spec.check()?;
+        let mut spec = spec.check()?;
         let id = VmId(Uuid::now_v7());
         let mut tx = d.store.write(actor).await?;
         let vapp = tx.vapp(action, vapp).await?;
         can::or_not_now(can::vapp(&vapp, action))?;
+        sizing::fill(&mut tx, vapp.vdc, &mut spec).await?;
         quota::reserve(&mut tx, vapp.vdc, vapp.owner, &spec.amount()).await?;
         let networks = nic::hold(&mut tx, (vapp.org, vapp.vdc, vapp.id), &spec.nics).await?;
         insert_vm(&mut tx, id, vapp.id, (vapp.org, vapp.vdc), vapp.owner, &spec, None).await?;
@@ -109,20 +111,41 @@ pub async fn resize(d: &Domain, actor: &Actor, id: VmId, cpus: i32, memory_mb: i
         let mut tx = d.store.write(actor).await?;
         let vm = tx.vm(action, id).await?;
         can::or_not_now(can::vm(&vm, action))?;
-        let more = Amount {
-            cpus: i64::from(cpus) - i64::from(vm.cpus),
-            memory_mb: memory_mb - vm.memory_mb,
-            ..Amount::default()
-        };
-        quota::reserve(&mut tx, vm.vdc, vm.owner, &more).await?;
-        tx.vm_resize(id, cpus, memory_mb).await?;
-        tx.enqueue(Kind::Vm, id, vm.org, vm.hub.as_ref()).await?;
-        let before = as_spec(&vm);
-        let after = VmSpec { cpus, memory_mb, ..before.clone() };
-        tx.commit(Record::new(action, vm.org, id, &vm.name).of(vm.owner).before(&before).after(&after).with_open_task())
-            .await
+        resize_in(tx, &vm, (cpus, memory_mb), None).await
     })
     .await
+}
+
+/// The same to the size of a policy.
+pub async fn resize_to(d: &Domain, actor: &Actor, id: VmId, policy: SizingId) -> Result<Option<TaskId>> {
+    let action = Action::VmResize;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vm = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&vm, action))?;
+        let size = sizing::taken(&mut tx, vm.vdc, policy).await?;
+        resize_in(tx, &vm, (size.cpus, size.memory_mb), Some(policy)).await
+    })
+    .await
+}
+
+async fn resize_in(
+    mut tx: Write<'_>,
+    vm: &Vm,
+    (cpus, memory_mb): (i32, i64),
+    policy: Option<SizingId>,
+) -> Result<Option<TaskId>> {
+    let (action, id) = (Action::VmResize, vm.id);
+    let more =
+        Amount { cpus: i64::from(cpus) - i64::from(vm.cpus), memory_mb: memory_mb - vm.memory_mb, ..Amount::default() };
+    quota::reserve(&mut tx, vm.vdc, vm.owner, &more).await?;
+    let kind = policy.map(|p| size_name(p.0)).unwrap_or_default();
+    tx.vm_resize(id, cpus, memory_mb, policy.map(|p| (p, kind.as_str()))).await?;
+    tx.enqueue(Kind::Vm, id, vm.org, vm.hub.as_ref()).await?;
+    let before = as_spec(vm);
+    let after = VmSpec { cpus, memory_mb, ..before.clone() };
+    tx.commit(Record::new(action, vm.org, id, &vm.name).of(vm.owner).before(&before).after(&after).with_open_task())
+        .await
 }
 
 pub async fn delete(d: &Domain, actor: &Actor, id: VmId) -> Result<Option<TaskId>> {

@@ -7,6 +7,7 @@ use crate::{
     network::Network,
     org::Org,
     role::Role,
+    sizing::SizingPolicy,
     snapshot::MOST_OF_VM,
     storage::StoragePolicy,
     template::{ItemKind, Template},
@@ -266,6 +267,22 @@ pub fn policy(policy: &StoragePolicy, action: Action) -> Result<(), WhyNot> {
         }
         Action::PolicyDelete if policy.vdcs > 0 => {
             Err(format!("{} use it. Take it out of their storage first.", count(policy.vdcs, "VDC may", "VDCs may")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn sizing(policy: &SizingPolicy, action: Action) -> Result<(), WhyNot> {
+    let named = |names: &[String]| match names.len() {
+        0..=3 => names.join(", "),
+        n => format!("{} and {} more", names[..3].join(", "), n - 3),
+    };
+    match action {
+        Action::SizingDelete if !policy.vms.is_empty() => {
+            Err(format!("VMs have it: {}. Resize or delete them first.", named(&policy.vms)))
+        }
+        Action::SizingDelete if !policy.vdcs.is_empty() => {
+            Err(format!("VDCs may use it: {}. Take it out of their sizes first.", named(&policy.vdcs)))
         }
         _ => Ok(()),
     }

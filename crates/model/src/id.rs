@@ -24,6 +24,8 @@ pub enum Kind {
     Disk,
     Snapshot,
     StoragePolicy,
+    SizingPolicy,
+    AffinityRule,
     Task,
     Session,
     Token,
@@ -32,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 21] = [
+    pub const ALL: [Kind; 23] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
@@ -49,6 +51,8 @@ impl Kind {
         Kind::Disk,
         Kind::Snapshot,
         Kind::StoragePolicy,
+        Kind::SizingPolicy,
+        Kind::AffinityRule,
         Kind::Task,
         Kind::Session,
         Kind::Token,
@@ -75,6 +79,8 @@ impl Kind {
             Kind::Disk => "disk",
             Kind::Snapshot => "snapshot",
             Kind::StoragePolicy => "storageprofile",
+            Kind::SizingPolicy => "vdcComputePolicy",
+            Kind::AffinityRule => "vmAffinityRule",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "token",
@@ -93,12 +99,13 @@ impl Kind {
             Kind::Org => Some(Action::OrgView),
             Kind::User => Some(Action::UserList),
             Kind::Role => Some(Action::RoleList),
-            Kind::Vdc => Some(Action::VdcList),
+            Kind::Vdc | Kind::AffinityRule => Some(Action::VdcList),
             Kind::Hub => Some(Action::HubList),
             Kind::Catalog | Kind::Template | Kind::Upload => Some(Action::CatalogList),
             Kind::Vapp | Kind::Vm | Kind::Snapshot => Some(Action::VappList),
             Kind::Disk => Some(Action::DiskList),
             Kind::StoragePolicy => Some(Action::PolicyList),
+            Kind::SizingPolicy => Some(Action::SizingList),
             Kind::Network => Some(Action::NetworkList),
             Kind::Installation | Kind::Image | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => {
                 None
@@ -125,6 +132,8 @@ impl Kind {
             Kind::Disk => "disk",
             Kind::Snapshot => "snapshot",
             Kind::StoragePolicy => "storage policy",
+            Kind::SizingPolicy => "sizing policy",
+            Kind::AffinityRule => "affinity rule",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "API token",
@@ -198,7 +207,7 @@ macro_rules! ids {
 
 ids!(
     OrgId Org, UserId User, RoleId Role, VdcId Vdc, CatalogId Catalog, TemplateId Template, UploadId Upload, ImageId Image, VappId Vapp, VmId Vm, NetworkId Network, DiskId Disk,
-    SnapshotId Snapshot, PolicyId StoragePolicy, TaskId Task,
+    SnapshotId Snapshot, PolicyId StoragePolicy, SizingId SizingPolicy, AffinityId AffinityRule, TaskId Task,
     TokenId Token, EventId Event, AuditId Audit,
 );
 

@@ -1,6 +1,7 @@
 //! The words of SSVirt: ids, nouns, states, rights and the rules about them. No I/O, so that every layer can use them.
 pub mod action;
 pub mod actor;
+pub mod affinity;
 pub mod audit;
 pub mod can;
 pub mod catalog;
@@ -26,6 +27,7 @@ pub mod right;
 pub mod role;
 pub mod session;
 pub mod site;
+pub mod sizing;
 pub mod snapshot;
 pub mod storage;
 pub mod task;
@@ -43,7 +45,7 @@ pub use error::{Conflict, ConflictField, Error, FieldError, Problems, Result};
 pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
 pub use hub::HubId;
 pub use id::{
-    AuditId, CatalogId, DiskId, EventId, ImageId, Kind, NetworkId, OrgId, PolicyId, RoleId, SnapshotId, TaskId,
-    TemplateId, TokenId, UploadId, UserId, VappId, VdcId, VmId,
+    AffinityId, AuditId, CatalogId, DiskId, EventId, ImageId, Kind, NetworkId, OrgId, PolicyId, RoleId, SizingId,
+    SnapshotId, TaskId, TemplateId, TokenId, UploadId, UserId, VappId, VdcId, VmId,
 };
 pub use right::{Right, Rights};

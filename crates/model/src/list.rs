@@ -182,6 +182,9 @@ pub static DISKS: ListSpec = ListSpec {
 pub static POLICIES: ListSpec =
     ListSpec { sorts: &[sort("name", "Name"), sort("created", "Created")], descending: false, filters: &[] };
 
+pub static SIZINGS: ListSpec =
+    ListSpec { sorts: &[sort("name", "Name"), sort("created", "Created")], descending: false, filters: &[] };
+
 pub static TASKS: ListSpec = ListSpec {
     sorts: &[sort("started", "Started")],
     descending: true,

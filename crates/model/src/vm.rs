@@ -1,6 +1,6 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
 use crate::{
-    DiskId, OrgId, Problems, Result, UserId, VappId, VdcId, VmId,
+    DiskId, OrgId, Problems, Result, SizingId, UserId, VappId, VdcId, VmId,
     disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB},
     hub::HubId,
     name,
@@ -264,6 +264,8 @@ pub struct Vm {
     /// Why it can't be brought to what was asked for.
     pub problem: String,
     /// How many it has.
+    /// The sizing policy that its size is, by name.
+    pub sizing: Option<(SizingId, String)>,
     /// The storage lease of its vApp has ended.
     pub expired: bool,
     pub snapshots: i64,
@@ -336,6 +338,8 @@ pub struct VmSpec {
     pub computer_name: String,
     pub cpus: i32,
     pub memory_mb: i64,
+    /// Its size is this policy's.
+    pub sizing: Option<SizingId>,
     pub instance_type: String,
     pub preference: String,
     pub disks: Vec<Disk>,

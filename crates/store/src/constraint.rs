@@ -21,6 +21,8 @@ const TAKEN: &[(&str, &str, &str)] = &[
     ("nics_mac_taken", "nics", "Another NIC has that MAC address. Leave it empty, or choose another one."),
     ("addresses_taken", "nics", "That address was taken a moment ago. Choose another one."),
     ("storage_policies_name_taken", "name", "Another storage policy has that name. Choose another one."),
+    ("sizing_policies_name_taken", "name", "Another sizing policy has that name. Choose another one."),
+    ("affinity_rules_name_taken", "name", "Another rule of this VDC has that name. Choose another one."),
     ("disks_name_taken", "name", "Another disk of this VDC has that name. Choose another one."),
     ("disks_in_vm_taken", "name", "Another disk of this VM has that name. Choose another one."),
     ("snapshots_name_taken", "name", "Another snapshot of this VM has that name. Choose another one."),
@@ -29,7 +31,7 @@ const TAKEN: &[(&str, &str, &str)] = &[
 
 /// Check constraints end in one of these; what stands before is the column.
 const CHECKS: [&str; 4] = ["_form", "_length", "_range", "_known"];
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 16] = [
     "organizations_",
     "roles_",
     "users_",
@@ -42,6 +44,8 @@ const TABLES: [&str; 14] = [
     "vms_",
     "networks_",
     "storage_policies_",
+    "sizing_policies_",
+    "affinity_rules_",
     "disks_",
     "snapshots_",
 ];

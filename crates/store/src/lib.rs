@@ -1,5 +1,6 @@
 //! PostgreSQL, and nothing else knows SQL. What a lookup returns is authorised; what is changed is recorded in the
 //! same transaction.
+mod affinity;
 mod audit;
 mod bulk;
 mod catalog;
@@ -27,6 +28,7 @@ mod place;
 mod quota;
 mod role;
 mod session;
+mod sizing;
 mod snapshot;
 mod storage;
 mod stranger;
@@ -44,6 +46,7 @@ mod vm_work;
 mod work;
 mod write;
 
+pub use affinity::AffinityTerm;
 pub use audit::Refusal;
 pub use bulk::Made;
 pub use disk::NewDisk;
@@ -61,6 +64,7 @@ pub use nic::{Macs, NicNetwork, NicWork, SeenNic};
 pub use overview::{Counted, Counts};
 pub use place::{Place, VdcWork};
 pub use session::{SessionRow, SessionUser};
+pub use sizing::{SizingPlace, SizingWork};
 pub use snapshot::{RevertWork, SnapshotWork};
 pub use storage::ClassLimit;
 pub use stranger::Stranger;

@@ -8,7 +8,7 @@ use crate::{
     nic::{NicJson, SeenNic, nics_column},
 };
 use model::{
-    Action, Actor, Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
+    Action, Actor, Error, HubId, OrgId, Result, SizingId, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     vm::{Disk, Once, Power, Seen, Vm, VmSpec},
@@ -22,6 +22,7 @@ pub(crate) const SQL: ListSql = ListSql {
         disks_of_vm!(),
         ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
+        t.sizing_id, (select p.name from sizing_policies p where p.id = t.sizing_id) as sizing_name, \
         t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
         d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
         t.obs_node, t.obs_ips, t.obs_guest_os, t.obs_progress, t.obs_restart, \
@@ -70,6 +71,8 @@ struct Row {
     cpus: i32,
     memory_mb: i64,
     instance_type: String,
+    sizing_id: Option<Uuid>,
+    sizing_name: Option<String>,
     disks: Json<Vec<Disk>>,
     nics: Json<Vec<NicJson>>,
     obs_nics: Json<Vec<SeenNic>>,
@@ -130,6 +133,7 @@ fn read(r: Row) -> Result<Vm> {
         cpus: r.cpus,
         memory_mb: r.memory_mb,
         instance_type: r.instance_type,
+        sizing: r.sizing_id.map(SizingId).zip(r.sizing_name),
         disks: r.disks.0,
         nics: r.nics.0.into_iter().map(|n| n.read(&r.obs_nics)).collect(),
         os: r.os,
@@ -280,8 +284,8 @@ impl Write<'_> {
         let s = v.spec;
         sqlx::query!(
             "insert into vms (id, org_id, vdc_id, vapp_id, owner_id, name, description, computer_name, cpus, memory_mb, instance_type,
-                              preference, os, cloud_init, power, start_order, start_delay_s, hub_id, hub_name, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+                              preference, os, cloud_init, power, start_order, start_delay_s, hub_id, hub_name, updated_by, sizing_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
             v.id.0,
             v.org.0,
             v.vdc.0,
@@ -301,7 +305,8 @@ impl Write<'_> {
             s.start_delay_s,
             v.hub.map(|h| h.0.as_str()),
             v.hub_name,
-            self.actor.name
+            self.actor.name,
+            s.sizing.map(|p| p.0)
         )
         .execute(&mut *self.tx)
         .await
@@ -357,14 +362,23 @@ impl Write<'_> {
         .map_err(mapped)
     }
 
-    pub async fn vm_resize(&mut self, vm: VmId, cpus: i32, memory_mb: i64) -> Result<i64> {
+    /// Its size is its own, or that of a policy with the name of its instance type.
+    pub async fn vm_resize(
+        &mut self,
+        vm: VmId,
+        cpus: i32,
+        memory_mb: i64,
+        sizing: Option<(SizingId, &str)>,
+    ) -> Result<i64> {
         sqlx::query_scalar!(
-            "update vms set cpus = $2, memory_mb = $3, instance_type = '', generation = generation + 1, problem = '',
+            "update vms set cpus = $2, memory_mb = $3, instance_type = $5, sizing_id = $6, generation = generation + 1, problem = '',
                     version = version + 1, updated_at = now(), updated_by = $4 where id = $1 returning generation",
             vm.0,
             cpus,
             memory_mb,
-            self.actor.name
+            self.actor.name,
+            sizing.map_or("", |(_, kind)| kind),
+            sizing.map(|(id, _)| id.0)
         )
         .fetch_one(&mut *self.tx)
         .await

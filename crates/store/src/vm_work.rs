@@ -1,6 +1,7 @@
 //! What workers read and write of VMs. Every write carries the epoch of the claim it was made under.
 use crate::{
     Store,
+    affinity::AffinityTerm,
     constraint::mapped,
     disk_work::{VmDiskWork, gone_with_vm},
     nic, quota,
@@ -8,7 +9,7 @@ use crate::{
     work::Claim,
 };
 use model::{
-    Error, HubId, OrgId, Result, UserId, VappId, VdcId, VmId,
+    Error, HubId, OrgId, Result, SizingId, UserId, VappId, VdcId, VmId,
     quota::Amount,
     vm::{Once, Power, Seen},
 };
@@ -36,6 +37,9 @@ pub struct VmWork {
     pub cpus: i32,
     pub memory_mb: i64,
     pub instance_type: String,
+    pub sizing: Option<SizingId>,
+    /// What affinity rules ask of it.
+    pub affinity: Vec<AffinityTerm>,
     pub preference: String,
     pub disks: Vec<VmDiskWork>,
     pub snapshots: Vec<SnapshotWork>,
@@ -69,7 +73,7 @@ pub struct VmWork {
 impl Store {
     pub async fn vm_work(&self, id: Uuid) -> Result<Option<VmWork>> {
         let r = sqlx::query!(
-            r#"select v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type,
+            r#"select v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
                       v.preference, v.nics_set, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
@@ -110,6 +114,8 @@ impl Store {
             cpus: r.cpus,
             memory_mb: r.memory_mb,
             instance_type: r.instance_type,
+            sizing: r.sizing_id.map(SizingId),
+            affinity: self.affinity_terms(VmId(id)).await?,
             preference: r.preference,
             disks,
             snapshots,

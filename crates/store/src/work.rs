@@ -64,7 +64,8 @@ impl Write<'_> {
             r#"update work w set failing = '', not_before = now(), wanted = wanted + 1 where kind = $1 and id = $2
                returning w.org_id, coalesce((select name from vms where id = $2), (select name from vapps where id = $2),
                                             (select name from vdcs where id = $2),
-                                            (select name from networks where id = $2), (select name from disks where id = $2), '') as "name!""#,
+                                            (select name from networks where id = $2), (select name from disks where id = $2),
+                                            (select name from sizing_policies where id = $2), '') as "name!""#,
             kind.key(),
             id
         )

@@ -64,6 +64,14 @@ steps! {
     NetworkGoneThere "network.gone-there",
     NetworkLeft "network.left",
     NetworkGone "network.gone",
+    // a sizing policy
+    SizingWant "sizing.want",
+    SizingMake "sizing.make",
+    SizingMade "sizing.made",
+    SizingFind "sizing.find",
+    SizingDelete "sizing.delete",
+    SizingLeft "sizing.left",
+    SizingGone "sizing.gone",
     // a VM
     VmAttempted "vm.attempted",
     GuestMake "vm.guest.make",
@@ -76,6 +84,7 @@ steps! {
     VmNames "vm.names",
     VmResize "vm.resize",
     VmNics "vm.nics",
+    VmAffinity "vm.affinity",
     GuestTell "vm.guest.tell",
     NicsRelease "vm.nics.release",
     VmPower "vm.power",

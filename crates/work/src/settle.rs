@@ -5,7 +5,7 @@ use crate::{
     queue::Outcome,
 };
 use model::{
-    Action, DiskId, Kind, NetworkId, Result, VappId, VdcId, VmId,
+    Action, DiskId, Kind, NetworkId, Result, SizingId, VappId, VdcId, VmId,
     task::{Verdict, disk_verdict, together, verdict},
     vm::Vm,
 };
@@ -90,6 +90,23 @@ pub(crate) async fn network(shared: &Shared, id: NetworkId, outcome: &Outcome) -
         return Ok(());
     }
     let gone = shared.store.network_work(id.0).await?.is_none_or(|n| n.gone);
+    let stands = match gone {
+        true => Verdict::Done,
+        false => with_outcome(Verdict::Open { progress: None, message: String::new() }, outcome),
+    };
+    for task in &open {
+        at(Step::TaskStands, shared.store.task_stands(task, &stands)).await?;
+    }
+    Ok(())
+}
+
+/// After work on a sizing policy: only its end is waited for.
+pub(crate) async fn sizing(shared: &Shared, id: SizingId, outcome: &Outcome) -> Result<()> {
+    let open = shared.store.open_tasks(&[id.0]).await?;
+    if open.is_empty() {
+        return Ok(());
+    }
+    let gone = shared.store.sizing_work(id.0).await?.is_none_or(|p| p.gone);
     let stands = match gone {
         true => Verdict::Done,
         false => with_outcome(Verdict::Open { progress: None, message: String::new() }, outcome),

@@ -73,6 +73,9 @@ fn way(step: Step) -> Way {
         Outside => EditedByHand,
         Missing => DeletedByHand,
         LeaseEnd => By(Op::LeaseEnds),
+        VmAffinity => By(Op::KeepApart),
+        SizingWant | SizingMake | SizingMade => By(Op::ComposeSized),
+        SizingFind | SizingDelete | SizingLeft | SizingGone => By(Op::DeleteSize),
     }
 }
 

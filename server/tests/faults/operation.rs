@@ -1,8 +1,9 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{disk, hub, network, nic, snapshot, vapp, vdc, vm};
+use domain::{affinity, disk, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
 use model::{
-    Action, DiskId, Error, HubId, NetworkId, Result, VappId, VdcId, VmId,
+    Action, DiskId, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
+    affinity::AffinitySpec,
     disk::{Bus, DiskSpec},
     nic::{Attach, IpMode, NicSpec},
     quota::Limits,
@@ -63,6 +64,9 @@ operations! {
     VdcChange "change VDC",
     VdcDisable "disable VDC",
     VdcDelete "delete VDC",
+    ComposeSized "compose at a size",
+    DeleteSize "delete sizing policy",
+    KeepApart "keep VMs apart",
     LeaseEnds "a lease ends",
     HubRegister "register hub",
     HubCordon "cordon hub",
@@ -77,6 +81,7 @@ pub(crate) struct Subject {
     pub(crate) vm: Option<VmId>,
     pub(crate) network: Option<NetworkId>,
     pub(crate) disk: Option<DiskId>,
+    pub(crate) size: Option<SizingId>,
     /// For what is made by the operation itself.
     pub(crate) name: String,
 }
@@ -92,7 +97,7 @@ impl Op {
 
     /// Does it make machines?
     pub(crate) fn makes(self) -> bool {
-        matches!(self, Op::Deploy | Op::Compose | Op::ComposeOn | Op::AddVm | Op::Instantiate)
+        matches!(self, Op::Deploy | Op::Compose | Op::ComposeOn | Op::ComposeSized | Op::AddVm | Op::Instantiate)
     }
 
     /// Makes what it needs, in that VDC.
@@ -103,16 +108,32 @@ impl Op {
             vm: None,
             network: None,
             disk: None,
+            size: None,
             name: stage.fresh(&self.name().replace(['\'', ' '], "-")),
         };
         if matches!(self, Op::ComposeOn | Op::AddNic | Op::RemoveNic | Op::DeleteNetwork) {
             subject.network = Some(stage.new_network(vdc, &subject.name).await.unwrap());
         }
+        if matches!(self, Op::ComposeSized | Op::DeleteSize) {
+            subject.size = Some(stage.new_size(vdc, &subject.name).await.unwrap());
+        }
         let on = |many| cards(subject.network.unwrap(), many);
         let with = async |power| stage.compose(vdc, &subject.name, &[power]).await.unwrap();
         let vapp = match self {
             Op::Deploy | Op::Compose | Op::Instantiate | Op::HubRegister => None,
-            Op::ComposeOn => None,
+            Op::ComposeOn | Op::ComposeSized => None,
+            Op::KeepApart => Some(stage.compose(vdc, &subject.name, &[Power::On, Power::On]).await.unwrap()),
+            Op::DeleteSize => {
+                // it was used, so that its hub has it
+                let vapp = stage.compose_sized(vdc, &subject.name, subject.size).await.unwrap();
+                stage.running(vapp).await;
+                let asked = vapp::delete(&stage.app.domain, &stage.admin, vapp);
+                stage.ask(Action::VappDelete, asked).await.unwrap();
+                let left = format!("vapps where id = '{vapp}' and gone_at is null");
+                stage.until("a size without machines", async || stage.app.db.count(&left).await == 0).await;
+                stage.no_sizes(vdc).await.unwrap();
+                None
+            }
             Op::AddNic => Some(stage.compose_on(vdc, &subject.name, on(1)).await.unwrap()),
             Op::RemoveNic => Some(stage.compose_on(vdc, &subject.name, on(2)).await.unwrap()),
             Op::DeleteNetwork => {
@@ -277,6 +298,24 @@ impl Op {
             }
             Op::DeleteNetwork => {
                 stage.ask(Action::NetworkDelete, network::delete(d, admin, subject.network.unwrap())).await?;
+            }
+            Op::ComposeSized => {
+                subject.vapp = Some(stage.compose_sized(subject.vdc, &subject.name, subject.size).await?);
+            }
+            Op::DeleteSize => {
+                let asked = sizing::delete(d, operator, subject.size.unwrap());
+                stage.ask(Action::SizingDelete, asked).await?;
+            }
+            Op::KeepApart => {
+                let vms = stage.vms_of(vapp_id.unwrap()).await;
+                let spec = AffinitySpec {
+                    name: subject.name.clone(),
+                    mandatory: true,
+                    enabled: true,
+                    vms,
+                    ..AffinitySpec::default()
+                };
+                stage.ask(Action::AffinityCreate, affinity::create(d, admin, subject.vdc, spec)).await?;
             }
             Op::LeaseEnds => {
                 // what is asked for is asked for by nobody: its time has come

@@ -4,15 +4,16 @@ use crate::{
     replica::Replica,
     witness::Witness,
 };
-use domain::{catalog, hub, hub::Trust, vapp};
+use domain::{catalog, hub, hub::Trust, sizing, vapp};
 use hubsim::{Denial, Hub, Operation, Options, Review, Webhook, actors};
 use model::{
-    Action, Actor, Error, HubId, NetworkId, Result, VappId, VdcId, VmId,
+    Action, Actor, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
     catalog::CatalogSpec,
     hub::{HubSpec, HubType},
     list::{ListQuery, TEMPLATES},
     network::NetworkForm,
     nic::NicSpec,
+    sizing::SizingSpec,
     template::Template,
     vapp::VappSpec,
     vm::{Power, VmSpec},
@@ -293,6 +294,29 @@ impl Stage {
         };
         let asked = domain::network::create(&self.app.domain, &self.admin, vdc, form);
         self.ask(Action::NetworkCreate, asked).await.map(|n| n.id)
+    }
+
+    /// A size that the VDC may use.
+    pub(crate) async fn new_size(&self, vdc: VdcId, name: &str) -> Result<SizingId> {
+        let (d, operator) = (&self.app.domain, &self.operator);
+        let spec = SizingSpec { name: name.into(), cpus: 2, memory_mb: 2048, ..SizingSpec::default() };
+        let id = self.ask(Action::SizingCreate, sizing::create(d, operator, spec)).await?.id;
+        let asked = sizing::set_for_vdc(d, operator, vdc, vec![id], None);
+        self.ask(Action::VdcSizing, asked).await?;
+        Ok(id)
+    }
+
+    pub(crate) async fn no_sizes(&self, vdc: VdcId) -> Result<()> {
+        let asked = sizing::set_for_vdc(&self.app.domain, &self.operator, vdc, Vec::new(), None);
+        self.ask(Action::VdcSizing, asked).await
+    }
+
+    /// One machine that runs, of this size.
+    pub(crate) async fn compose_sized(&self, vdc: VdcId, name: &str, size: Option<SizingId>) -> Result<VappId> {
+        let vms = vec![VmSpec { sizing: size, ..machine(&format!("{name}-m"), Power::On) }];
+        let spec = VappSpec { name: name.into(), vms, ..Default::default() };
+        let asked = vapp::compose(&self.app.domain, &self.admin, vdc, spec, vapp::Guest::default());
+        self.ask(Action::VappCreate, asked).await.map(|a| a.vapp)
     }
 
     /// One machine that runs, with these NICs.

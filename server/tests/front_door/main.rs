@@ -6,6 +6,7 @@ mod harness;
 mod stage;
 mod support;
 
+mod affinity;
 mod bad_input;
 mod cli;
 mod cors;
@@ -46,6 +47,7 @@ mod same_origin;
 mod secrets;
 mod settings;
 mod sign_in;
+mod sizing;
 mod snapshots;
 mod storage;
 mod template_instances;

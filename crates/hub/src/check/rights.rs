@@ -33,7 +33,7 @@ const LIFE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; the hub-side role is made from this.
-pub const NEEDED: [Right; 34] = [
+pub const NEEDED: [Right; 35] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
@@ -61,6 +61,7 @@ pub const NEEDED: [Right; 34] = [
     needed("cdi.kubevirt.io", "datavolumes", LIFE),
     needed("cdi.kubevirt.io", "datasources", LOOK),
     extra("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes", &["list"], "instance types"),
+    extra("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes", &["create", "delete"], "sizing policies"),
     extra("snapshot.kubevirt.io", "virtualmachinesnapshots", LIFE, "snapshots"),
     extra("k8s.ovn.org", "userdefinednetworks", LIFE, "networks"),
     extra("k8s.ovn.org", "clusteruserdefinednetworks", LIFE, "shared networks"),

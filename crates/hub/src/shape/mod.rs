@@ -7,6 +7,7 @@ pub mod namespace;
 pub mod network;
 pub mod network_data;
 pub mod patch;
+pub mod sizing;
 pub mod snapshot;
 pub mod template;
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub const NETWORK: &str = "ssvirt.io/network";
 pub const NETWORK_ID: &str = "ssvirt.io/network-id";
 /// On independent disks: which one it is.
 pub const DISK_ID: &str = "ssvirt.io/disk-id";
+/// On instance types: which sizing policy it is.
+pub const SIZING_ID: &str = "ssvirt.io/sizing-id";
 pub const OWNER: &str = "ssvirt.io/owner";
 pub const CREATED_FROM: &str = "ssvirt.io/created-from";
 pub const DESCRIPTION: &str = "ssvirt.io/description";
@@ -128,6 +130,11 @@ fn with_id(name: &str, otherwise: &str, id: Uuid) -> String {
 
 pub fn disk_name(vm: &str, disk: &str) -> String {
     format!("{vm}-{}", slug(disk, 12))
+}
+
+/// A sizing policy's instance type.
+pub fn size_name(id: Uuid) -> String {
+    format!("ssvirt-size-{id}")
 }
 
 pub fn cloud_init_name(vm: &str) -> String {

@@ -4,6 +4,7 @@ mod image;
 pub(crate) mod instance;
 mod network;
 mod secret;
+mod sizing;
 mod upload;
 mod vapp;
 mod vdc;
@@ -26,6 +27,7 @@ pub(crate) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
         Kind::Image => image::reconcile(shared, claim).await,
         Kind::Network => network::reconcile(shared, claim).await,
         Kind::Disk => disk::reconcile(shared, claim).await,
+        Kind::SizingPolicy => sizing::reconcile(shared, claim).await,
         other => Ok(Outcome::Failed(format!("nothing is known about work on a {}", other.word()).into())),
     }
 }

@@ -1,5 +1,6 @@
 //! A VM on its hub. Made halted, its uid recorded, and only then changed or powered; every call after the first carries
 //! the uid, so that nothing is ever done to another object of the same name.
+mod affinity;
 mod apply;
 mod disks;
 mod nics;
@@ -13,7 +14,7 @@ pub(crate) use remove::collect;
 use super::{
     image,
     instance::{self, Stand},
-    secret, told, vdc,
+    secret, sizing, told, vdc,
 };
 use crate::{
     Shared,
@@ -60,6 +61,9 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
         return Ok(Outcome::Wait(Duration::from_secs(5), "The VDC's namespace is being made.".into()));
     };
     if let Some(first) = nics::networks(shared, vm, hub).await? {
+        return Ok(first);
+    }
+    if let Some(first) = sizing::first(shared, vm, hub).await? {
         return Ok(first);
     }
     let client = shared.hubs.client(hub).await?;

@@ -1,11 +1,12 @@
 //! Two organizations, the visitors, and forms that would be accepted.
 use crate::harness::{Answer, Client, PASSWORD, TestApp, TestOrg, kubeconfig};
-use domain::{catalog, hub, network, org, storage, upload, user, vapp, vapp_network, vdc};
+use domain::{catalog, hub, network, org, sizing, storage, upload, user, vapp, vapp_network, vdc};
 use model::{
     Actor, CatalogId, Kind, NetworkId, Right, RoleId, VappId,
     catalog::CatalogSpec,
     network::NetworkForm,
     role::Predefined::{self, *},
+    sizing::SizingSpec,
     storage::StoragePolicySpec,
     upload::UploadSpec,
     vapp::VappSpec,
@@ -154,6 +155,8 @@ impl World {
             }
             Kind::Disk => self.disk(&self.acme, "prod", &format!("disk-{n}"), "").await,
             Kind::StoragePolicy => self.policy(&format!("policy-{n}")).await,
+            Kind::SizingPolicy => self.size(&format!("size-{n}")).await,
+            Kind::AffinityRule => self.rule(&self.acme, "prod", &format!("rule-{n}")).await,
             other => panic!("{other:?}"),
         }
     }
@@ -168,6 +171,48 @@ impl World {
             org.vdc(vdc)
         );
         self.app.db.text(&sql).await
+    }
+
+    /// Its row is enough, with two VMs that are rows as well.
+    async fn rule(&self, org: &TestOrg, vdc: &str, name: &str) -> String {
+        let (org_id, vdc_id) = (org.id, org.vdc(vdc));
+        let sql = format!(
+            "insert into affinity_rules (id, org_id, vdc_id, name, together, mandatory, enabled)
+             values (gen_random_uuid(), '{org_id}', '{vdc_id}', '{name}', false, false, true) returning id::text"
+        );
+        self.app.db.text(&sql).await
+    }
+
+    /// The VDC of acme's that has this id, or a rule with it; empty: there is none.
+    async fn vdc_of(&self, id: &str) -> String {
+        let sql = format!(
+            "select coalesce(max(d.id::text), '') from vdcs d left join affinity_rules r on r.vdc_id = d.id
+             where d.org_id = '{}' and '{id}' in (d.id::text, r.id::text)",
+            self.acme.id
+        );
+        self.app.db.text(&sql).await
+    }
+
+    /// Two VMs in that VDC, for a form about several. What is refused is refused before they are looked at, and making some
+    /// would show on its page.
+    async fn two_vms(&self, id: &str) -> Vec<String> {
+        let vdc = self.vdc_of(id).await;
+        if vdc.is_empty() {
+            return ["1", "2"].map(|n| format!("01900000-0000-7000-8000-0000deadbee{n}")).to_vec();
+        }
+        let mut vms = Vec::new();
+        for _ in 0..2 {
+            let vapp = self.vapp(&self.acme, "prod", &format!("of-rule-{}", self.next()), "").await;
+            let vm = self.vm_of(vapp).await;
+            self.app.db.execute(&format!("update vms set vdc_id = '{vdc}' where id = '{vm}'")).await;
+            vms.push(vm);
+        }
+        vms
+    }
+
+    async fn size(&self, name: &str) -> String {
+        let spec = SizingSpec { name: name.into(), cpus: 2, memory_mb: 2048, ..SizingSpec::default() };
+        sizing::create(&self.app.domain, &self.app.operator().await, spec).await.unwrap().id.to_string()
     }
 
     async fn policy(&self, name: &str) -> String {
@@ -270,6 +315,14 @@ impl World {
                 let sql = format!("select id::text from disks where org_id = '{}' and independent", self.zebra.id);
                 self.app.db.text(&sql).await
             }
+            Kind::AffinityRule => {
+                let name = format!("zebra-rule-{}", self.next());
+                self.rule(&self.zebra, "zebra-vdc", &name).await
+            }
+            Kind::SizingPolicy => {
+                let n = self.next();
+                self.size(&format!("size-{n}")).await
+            }
             Kind::StoragePolicy => {
                 let n = self.next();
                 self.policy(&format!("policy-{n}")).await
@@ -345,6 +398,32 @@ impl World {
         }
         if path.contains("/disks/") {
             return self.disk_form(path, id).await;
+        }
+        if path.ends_with("/affinity") || path.contains("/affinity/") && path.ends_with("/edit") {
+            let version = format!(
+                "select version::text from affinity_rules where id::text = '{id}' union all select '1' limit 1"
+            );
+            let mut form = vec![("name", format!("rule-{n}")), ("polarity", "apart".into())];
+            form.push(("version", self.app.db.text(&version).await));
+            form.extend(self.two_vms(id).await.into_iter().map(|vm| ("vms", vm)));
+            return form;
+        }
+        if path.ends_with("/sizing") {
+            let size = match self.vdc_of(id).await.is_empty() {
+                true => "01900000-0000-7000-8000-0000deadbeef".into(),
+                false => self.size(&format!("size-of-vdc-{n}")).await,
+            };
+            return vec![("sizes", size)];
+        }
+        if path.contains("/sizing/") {
+            let size = |name: String| vec![("name", name), ("cpus", "2".into()), ("memory", "4".into())];
+            let version = format!(
+                "select version::text from sizing_policies where id::text = '{id}' union all select '1' limit 1"
+            );
+            return match path.split('/').next_back() {
+                Some("new") => size(format!("new-{n}")),
+                _ => [size(format!("edited-{n}")), vec![("version", self.app.db.text(&version).await)]].concat(),
+            };
         }
         if path.ends_with("/storage") {
             let policy = self.app.db.text("select id::text from storage_policies where is_default").await;

@@ -140,7 +140,7 @@ impl Visit<'_> {
                 "0/{n} nodes are available: {n} Insufficient memory. preemption: 0/{n} nodes are available: {n} No preemption victims found for incoming pod."
             ))
         } else {
-            schedule::choose(self.vmi, &nodes, self.world.chance)
+            schedule::choose(self.vmi, &nodes, &self.world.all(INSTANCE), self.world.chance)
         };
         let node = match node {
             Ok(node) => node,

@@ -1,5 +1,6 @@
 //! Brings a VM that is there to what was asked for: names, size, power, and what is to be done once.
 use super::{
+    affinity,
     disks::{self, Brought},
     failed, lost, nics, snapshots,
     wanted::{identity, size},
@@ -112,6 +113,10 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     };
     if !as_asked {
         last = unless_changed!(on.patch(Step::VmResize, patch::resize(on.uid, &size(vm)), &last).await);
+    }
+    if let Some(terms) = affinity::patch(&last, vm.id.0, &vm.affinity) {
+        let terms = patch::fenced(terms, on.uid);
+        last = unless_changed!(on.patch(Step::VmAffinity, terms, &last).await);
     }
     if let Some(changed) = unless_changed!(nics::apply(on, vm, &now, &last).await) {
         last = changed;

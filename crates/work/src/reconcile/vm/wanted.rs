@@ -1,6 +1,9 @@
 //! A VM as its hub should have it, from what was asked for.
 use super::nics;
-use crate::{Shared, reconcile::place};
+use crate::{
+    Shared,
+    reconcile::{place, sizing},
+};
 use hub::shape::{
     cloud_init::CloudInit,
     vm::{self as shape, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
@@ -43,7 +46,9 @@ pub(super) fn identity(vm: &VmWork, there: &Place) -> Identity {
 }
 
 pub(super) fn size(vm: &VmWork) -> Size {
-    if vm.instance_type.is_empty() {
+    // a hub without instance types has sizes all the same
+    let unknown = vm.sizing.is_some() && !vm.offers.iter().any(|o| o == sizing::OFFER);
+    if vm.instance_type.is_empty() || unknown {
         Size::Explicit {
             cpus: u32::try_from(vm.cpus).unwrap_or(1),
             cores_per_socket: 1,
