@@ -120,7 +120,7 @@ async fn people_are_told_ahead_once_and_whoever_may_edit_the_vapp_renews_it() {
     let now = stage.lease(id).await;
     let from_now = now.ends_at.unwrap() - domain::system_clock()();
     assert!(now.warned_at.is_none() && from_now > Duration::days(9) + Duration::hours(23), "{now:?}");
-    page.get("/tenant/acme").await.must(200).says_not("The lease of demo");
+    page.get("/tenant/acme").await.must(200).says("Nothing waits for you.");
 }
 
 #[tokio::test]
