@@ -101,8 +101,7 @@ pub async fn set_for_vdc(
             problems.add("sizes", "One of the policies is not there any more. Choose from those that are listed.");
         }
         for used in before.iter().filter(|p| p.vms > 0 && !wanted.contains(&p.id)) {
-            problems
-                .add("sizes", format!("{} VMs here have the size {}, so it can't be taken away.", used.vms, used.name));
+            problems.add("sizes", format!("VMs here have the size {}, so it can't be taken away.", used.name));
         }
         if default.is_some_and(|d| !wanted.contains(&d)) {
             problems.add("default_size", "Choose one of the ticked policies, or none.");

@@ -131,7 +131,7 @@ impl Op {
                 stage.ask(Action::VappDelete, asked).await.unwrap();
                 let left = format!("vapps where id = '{vapp}' and gone_at is null");
                 stage.until("a size without machines", async || stage.app.db.count(&left).await == 0).await;
-                stage.no_sizes(vdc).await.unwrap();
+                stage.without_size(vdc, subject.size.unwrap()).await.unwrap();
                 None
             }
             Op::AddNic => Some(stage.compose_on(vdc, &subject.name, on(1)).await.unwrap()),

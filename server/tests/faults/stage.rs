@@ -296,19 +296,23 @@ impl Stage {
         self.ask(Action::NetworkCreate, asked).await.map(|n| n.id)
     }
 
-    /// A size that the VDC may use.
+    /// A size that the VDC may use, beside those it may use already.
     pub(crate) async fn new_size(&self, vdc: VdcId, name: &str) -> Result<SizingId> {
-        let (d, operator) = (&self.app.domain, &self.operator);
         let spec = SizingSpec { name: name.into(), cpus: 2, memory_mb: 2048, ..SizingSpec::default() };
-        let id = self.ask(Action::SizingCreate, sizing::create(d, operator, spec)).await?.id;
-        let asked = sizing::set_for_vdc(d, operator, vdc, vec![id], None);
-        self.ask(Action::VdcSizing, asked).await?;
+        let id = self.ask(Action::SizingCreate, sizing::create(&self.app.domain, &self.operator, spec)).await?.id;
+        self.set_sizes(vdc, |sizes| sizes.push(id)).await?;
         Ok(id)
     }
 
-    pub(crate) async fn no_sizes(&self, vdc: VdcId) -> Result<()> {
-        let asked = sizing::set_for_vdc(&self.app.domain, &self.operator, vdc, Vec::new(), None);
-        self.ask(Action::VdcSizing, asked).await
+    pub(crate) async fn without_size(&self, vdc: VdcId, id: SizingId) -> Result<()> {
+        self.set_sizes(vdc, |sizes| sizes.retain(|s| *s != id)).await
+    }
+
+    async fn set_sizes(&self, vdc: VdcId, change: impl FnOnce(&mut Vec<SizingId>)) -> Result<()> {
+        let d = &self.app.domain;
+        let mut sizes = sizing::choices(d, &[vdc]).await?.into_iter().map(|p| p.id).collect();
+        change(&mut sizes);
+        self.ask(Action::VdcSizing, sizing::set_for_vdc(d, &self.operator, vdc, sizes, None)).await
     }
 
     /// One machine that runs, of this size.
