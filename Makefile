@@ -42,6 +42,13 @@ test-faults: ## Everything people do with everything that can go wrong, in full:
 	@cargo build -p server -p xtask
 	@$(xtask) faults
 
+.PHONY: test-kube
+test-kube: ## The tests of hubs against a real API server (needs Go; compiles it once). ONLY=networks:: runs a part
+	@scripts/setup.sh kube
+	@cargo build --workspace --all-targets
+	@$(xtask) site
+	@$(xtask) kube $(ONLY)
+
 # --- for developers
 
 .PHONY: watch

@@ -4,6 +4,7 @@
 #   scripts/setup.sh front   what every build needs: compilers, the wasm target, npm packages
 #   scripts/setup.sh demo    the same and PostgreSQL
 #   scripts/setup.sh test    the same and Chromium
+#   scripts/setup.sh kube    what demo needs, and a real API server: minutes of compiling, once
 #   scripts/setup.sh watch   what demo needs, and cargo-leptos
 #   scripts/setup.sh deny    cargo-deny alone
 set -eu
@@ -81,7 +82,7 @@ postgres_in() {
 }
 have_postgres() {
     # Tests always have a server of their own.
-    if [ -n "${DATABASE_URL:-}" ] && [ "$purpose" != test ]; then
+    if [ -n "${DATABASE_URL:-}" ] && [ "$purpose" != test ] && [ "$purpose" != kube ]; then
         note='the one of DATABASE_URL'
         return 0
     fi
@@ -144,6 +145,56 @@ get_chromium() {
     $install || { $as_root apt-get update && $install; }
 }
 
+# --- a real API server: etcd, kube-apiserver, kube-controller-manager and kubectl, and the definitions of a hub's kinds
+
+kube=${CARGO_TARGET_DIR:-target}/kube
+kube_programs='etcd kube-apiserver kube-controller-manager kubectl'
+kube_key() {
+    cat end2end/kube/go.mod end2end/kube/go.sum end2end/kube/main.go end2end/kube/crds/*.go | cksum
+    echo "${KUBEBUILDER_ASSETS:-}"
+}
+have_kube() {
+    for name in $kube_programs; do [ -x "$kube/bin/$name" ] || break; done
+    if [ -x "$kube/bin/$name" ] && [ -d "$kube/crds" ] && [ "$(cat "$kube/key")" = "$(kube_key)" ]; then
+        note=$("$kube/bin/kube-apiserver" --version)
+        return 0
+    fi
+    note='none here, compiling one: 6 to 15 minutes, once'
+    return 1
+}
+# Those of KUBEBUILDER_ASSETS, else those on PATH if all of them are there.
+link_kube() {
+    for name in $kube_programs; do
+        found=$(PATH="${KUBEBUILDER_ASSETS:-$PATH}" command -v "$name") || return 1
+        ln -sf "$found" "$kube/bin/$name"
+    done
+}
+get_kube() {
+    hint='Go 1.25 or later is needed, for the definitions of KubeVirt and CDI too: https://go.dev/dl. The modules come from GOPROXY.'
+    go version || return 1
+    rm -rf "$kube/bin" "$kube/crds" && mkdir -p "$kube/bin" || return 1
+    kube=$(cd "$kube" && pwd)
+    # gigabytes that nobody needs again
+    cache=$(mktemp -d "$kube/go-build.XXXXXX")
+    trap 'rm -rf "$cache"; echo; echo "Interrupted."; exit 130' INT TERM
+    (
+        cd end2end/kube && export GOCACHE="$cache" CGO_ENABLED=0 GOFLAGS=-buildvcs=false || exit 1
+        go run ./crds "$kube/crds" || exit 1
+        ! link_kube || exit 0
+        [ -z "${KUBEBUILDER_ASSETS:-}" ] || { echo "KUBEBUILDER_ASSETS lacks one of: $kube_programs"; exit 1; }
+        version=$(go list -m -f '{{.Version}}' k8s.io/kubernetes) || exit 1
+        minor=${version#v1.}
+        set -- gitVersion="$version" gitMajor=1 gitMinor="${minor%%.*}" gitTreeState=clean
+        flags='-s -w'
+        for pair; do flags="$flags -X k8s.io/component-base/version.$pair"; done
+        rm -f "$kube"/bin/* && nice -n 10 go build -trimpath -ldflags "$flags" -o "$kube/bin/realkube" . || exit 1
+        for name in $kube_programs; do ln -sf realkube "$kube/bin/$name"; done
+    )
+    built=$?
+    rm -rf "$cache"
+    [ "$built" = 0 ] && kube_key >"$kube/key"
+}
+
 # --- cargo's own helpers, for those who ask for them: minutes of compiling
 
 have_cargo_leptos() { cargo leptos --version | grep -F "$cargo_leptos"; }
@@ -170,5 +221,6 @@ step 'npm packages' have_npm_packages get_npm_packages
 [ "$purpose" = front ] || step 'PostgreSQL' have_postgres get_postgres
 case $purpose in
 test) step 'Chromium' have_chromium get_chromium ;;
+kube) step 'Kubernetes' have_kube get_kube ;;
 watch) step 'cargo-leptos' have_cargo_leptos get_cargo_leptos ;;
 esac

@@ -94,7 +94,7 @@ fn log() -> PathBuf {
 }
 
 /// Free at this moment; nobody else is likely to take it in the next one.
-fn free_address() -> Result<String> {
+pub(crate) fn free_address() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }
 

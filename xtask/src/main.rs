@@ -4,6 +4,7 @@ mod bindgen;
 mod command;
 mod demo;
 mod duplicates;
+mod kube;
 mod postgres;
 mod queries;
 mod rooms;
@@ -19,6 +20,7 @@ const USAGE: &str = "usage:
   xtask lint                format, lints and duplicated crates
   xtask test                all of `make test`
   xtask faults              all of `make test-faults`
+  xtask kube [NAME…]        all of `make test-kube`, or tests by name; `golden` are the recorded answers
   xtask with-postgres [--dir DIR] -- COMMAND…
                             run a command with the DATABASE_URL of a PostgreSQL that lives as long; with DIR its data stay
   xtask sqlx [--check]      describe all checked queries anew in .sqlx, or say whether they are described rightly";
@@ -47,6 +49,7 @@ fn run() -> Result<ExitCode> {
         ["tools"] => bindgen::link()?,
         ["lint"] => tiers::lint()?,
         ["test"] => return tiers::run_all(),
+        ["kube", ref only @ ..] => return kube::run(only),
         ["faults"] => return tiers::faults(),
         ["with-postgres", "--", ref command @ ..] => return postgres::with(None, command),
         ["with-postgres", "--dir", dir, "--", ref command @ ..] => return postgres::with(Some(dir.as_ref()), command),

@@ -15,9 +15,9 @@ use std::{
 };
 
 #[derive(Default, Clone, Copy)]
-struct Count {
-    passed: u64,
-    failed: u64,
+pub(crate) struct Count {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
 }
 
 struct Tier {
@@ -32,7 +32,7 @@ static RUNS: Mutex<String> = Mutex::new(String::new());
 /// What went wrong in short, to be said once more at the very end.
 static FAILURES: Mutex<Vec<String>> = Mutex::new(vec![]);
 
-fn failed(what: impl Into<String>) {
+pub(crate) fn failed(what: impl Into<String>) {
     FAILURES.lock().unwrap_or_else(PoisonError::into_inner).push(what.into());
 }
 
@@ -134,7 +134,7 @@ fn cargo_tests(database_url: &str) -> Result<Count> {
 }
 
 /// Passes the output on and sums up what each test binary says of itself.
-fn count_lines(command: &mut Command) -> Result<Count> {
+pub(crate) fn count_lines(command: &mut Command) -> Result<Count> {
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let mut count = Count::default();
     for line in BufReader::new(child.stdout.take().context("no output")?).lines() {

@@ -176,10 +176,11 @@ pub(crate) fn defaults(kind: &Kind, object: &mut Value) {
         ("apiextensions.k8s.io", "customresourcedefinitions") => crate::crd::defaults(object),
         ("apiregistration.k8s.io", "apiservices") => object["status"] = json!({}),
         ("", "resourcequotas") => {
-            normalise_quota(object);
+            normalise(object, "/spec/hard");
             object["status"] = json!({});
         }
         ("", "persistentvolumeclaims") => {
+            normalise_claim(object);
             let mut finalizers = meta::finalizers(object).iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
             if !finalizers.iter().any(|one| one == PVC_PROTECTION) {
                 finalizers.push(PVC_PROTECTION.to_owned());
@@ -220,7 +221,8 @@ pub(crate) fn defaults_on_update(kind: &Kind, old: &Value, new: &mut Value) {
             }
             secret_text(new);
         }
-        ("", "resourcequotas") => normalise_quota(new),
+        ("", "resourcequotas") => normalise(new, "/spec/hard"),
+        ("", "persistentvolumeclaims") => normalise_claim(new),
         _ => {}
     }
 }
@@ -236,9 +238,15 @@ fn secret_text(object: &mut Value) {
     }
 }
 
+fn normalise_claim(object: &mut Value) {
+    for pointer in ["/spec/resources/requests", "/spec/resources/limits", "/status/capacity"] {
+        normalise(object, pointer);
+    }
+}
+
 /// Quantities as the server writes them.
-fn normalise_quota(object: &mut Value) {
-    for (_, value) in object["spec"]["hard"].as_object_mut().into_iter().flatten() {
+fn normalise(object: &mut Value, pointer: &str) {
+    for (_, value) in object.pointer_mut(pointer).and_then(Value::as_object_mut).into_iter().flatten() {
         if let Some(amount) = quantity::parse(value) {
             *value = quantity::write_like(value, amount).into();
         }

@@ -4,6 +4,7 @@ use crate::{
     answer::Refusal,
     api::{Api, Door},
     faults::Fault,
+    identity::Identity,
 };
 use anyhow::Context;
 use axum::body::{Body, HttpBody};
@@ -24,11 +25,11 @@ use tokio_rustls::TlsAcceptor;
 
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-pub(crate) fn acceptor(api: &Api) -> anyhow::Result<TlsAcceptor> {
-    let chain = CertificateDer::pem_slice_iter(api.identity.certificate.as_bytes())
+pub(crate) fn acceptor(identity: &Identity) -> anyhow::Result<TlsAcceptor> {
+    let chain = CertificateDer::pem_slice_iter(identity.certificate.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .context("the hub's certificate cannot be read")?;
-    let key = PrivateKeyDer::from_pem_slice(api.identity.key.as_bytes()).context("the hub's key cannot be read")?;
+    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).context("the hub's key cannot be read")?;
     let mut config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()

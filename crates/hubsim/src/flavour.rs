@@ -14,7 +14,7 @@ pub enum Part {
     HyperShift,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flavour {
     /// KubeVirt's version as its objects report it, such as `v1.6.6`; none without KubeVirt.
     pub kubevirt: Option<String>,

@@ -31,17 +31,33 @@ pub struct Review<'a> {
     pub objects: View<'a>,
 }
 
+/// Where objects are looked up.
+pub(crate) trait Lookup {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>>;
+    fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>>;
+}
+
+impl Lookup for State {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        self.by_name(group, resource, namespace, name)
+    }
+
+    fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
+        self.find(group, resource).map(|id| State::list(self, id, namespace).cloned().collect()).unwrap_or_default()
+    }
+}
+
 /// The hub's other objects, as they are at this moment.
 #[derive(Clone, Copy)]
-pub struct View<'a>(pub(crate) &'a State);
+pub struct View<'a>(pub(crate) &'a dyn Lookup);
 
 impl View<'_> {
     pub fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        self.0.by_name(group, resource, namespace, name)
+        self.0.get(group, resource, namespace, name)
     }
 
     pub fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
-        self.0.find(group, resource).map(|id| self.0.list(id, namespace).cloned().collect()).unwrap_or_default()
+        self.0.list(group, resource, namespace)
     }
 }
 

@@ -79,7 +79,7 @@ impl Hub {
         furnish(&api)
             .map_err(|refusal| anyhow!("the hub {} cannot be furnished: {}", options.name, refusal.message))?;
         api.catch_up();
-        let tls = door::acceptor(&api)?;
+        let tls = door::acceptor(&api.identity)?;
         let (stop, stopped) = watch::channel(false);
         let tasks = vec![
             tokio::spawn(door::serve(api.clone(), listener, tls, stopped)),
@@ -121,6 +121,28 @@ impl Hub {
     /// A kubeconfig with another token than the administrator's.
     pub fn kubeconfig_for(&self, token: &str) -> String {
         self.api.identity.kubeconfig(&self.name, &self.address.to_string(), token)
+    }
+
+    /// Puts manifests there as `kubectl apply` would on a fresh hub, and gives a kubeconfig of the service account in them.
+    pub fn account(&self, manifests: &str) -> anyhow::Result<String> {
+        let mut account = None;
+        for text in manifests.split("\n---\n") {
+            let object: Value = serde_saphyr::from_str(text).context("a manifest cannot be read")?;
+            let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (kind, version) = (text("/kind"), text("/apiVersion"));
+            let group = version.split_once('/').map_or("", |(group, _)| group);
+            let known = kinds::served(&self.api.flavour).into_iter().find(|k| k.group == group && k.kind == kind);
+            let plural = known.ok_or_else(|| anyhow!("the hub knows no {kind} of {version}"))?.plural;
+            if kind == "ServiceAccount" {
+                account = Some((text("/metadata/namespace"), text("/metadata/name")));
+            }
+            if self.object(group, &plural, &text("/metadata/namespace"), &text("/metadata/name")).is_none() {
+                self.plant(group, &plural, object)?;
+            }
+        }
+        let (namespace, name) = account.context("there is no service account in these manifests")?;
+        let token = self.account_token(&namespace, &name).context("the service account is not there")?;
+        Ok(self.kubeconfig_for(&token))
     }
 
     /// A kubeconfig of the administrator, with certificate and token in it.

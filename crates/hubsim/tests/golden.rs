@@ -11,7 +11,7 @@ mod compare;
 mod replay;
 
 use futures::future::join_all;
-use replay::Replay;
+use replay::{Differences, Replay};
 use std::{collections::BTreeMap, path::Path};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
@@ -30,8 +30,8 @@ fn files() -> Vec<String> {
 }
 
 /// Step to reason.
-fn known() -> BTreeMap<String, String> {
-    let text = std::fs::read_to_string(Path::new(FOLDER).join("known-differences.txt")).unwrap();
+fn known(list: &str) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(Path::new(FOLDER).join(list)).unwrap();
     text.lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
         .map(|line| {
@@ -42,20 +42,24 @@ fn known() -> BTreeMap<String, String> {
 }
 
 async fn check(files: Vec<String>) {
-    let known = known();
     let runs = join_all(files.iter().map(|file| tokio::spawn(Replay::run(FOLDER, file.clone())))).await;
+    let differences = runs.into_iter().flat_map(Result::unwrap).collect();
+    judge("known-differences.txt", &files, &differences);
+}
+
+/// Fails unless exactly the listed steps of these files differ.
+fn judge(list: &str, files: &[String], differences: &Differences) {
+    let known = known(list);
     let mut complaints = Vec::new();
-    for (file, run) in files.iter().zip(runs) {
-        let differences = run.unwrap();
-        for (step, told) in &differences {
-            if !known.contains_key(step) {
-                complaints.push(format!("{step} differs\n    {}", told.join("\n    ")));
-            }
+    for (step, told) in differences {
+        if !known.contains_key(step) {
+            complaints.push(format!("{step} differs\n    {}", told.join("\n    ")));
         }
-        for step in known.keys().filter(|step| step.split('#').next() == Some(file.as_str())) {
-            if !differences.contains_key(step) {
-                complaints.push(format!("{step} no longer differs: take it off the list"));
-            }
+    }
+    let ours = |step: &&String| files.iter().any(|file| step.split('#').next() == Some(file));
+    for step in known.keys().filter(ours) {
+        if !differences.contains_key(step) {
+            complaints.push(format!("{step} no longer differs: take it off the list"));
         }
     }
     assert!(complaints.is_empty(), "{} steps:\n{}", complaints.len(), complaints.join("\n"));
@@ -70,4 +74,15 @@ async fn the_hub_answers_as_a_real_server_does() {
 #[ignore = "takes more than a minute"]
 async fn bookmarks_come_once_a_minute() {
     check(vec![SLOW.to_owned()]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a real API server: make test-kube"]
+#[expect(clippy::disallowed_methods, reason = "tests have no settings of their own")]
+async fn recorded_answers_are_those_of_the_server_at_hand() {
+    let about = std::env::var("SSVIRT_KUBE_GOLDEN").expect("SSVIRT_KUBE_GOLDEN is set by `xtask kube`");
+    let files = files();
+    let (differences, left) = Replay::run_on(about.into(), FOLDER, &files).await;
+    println!("{} files, of which these were left where history is forgotten: {}", files.len(), left.join(", "));
+    judge("known-differences-real.txt", &files, &differences);
 }

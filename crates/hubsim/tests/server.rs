@@ -23,9 +23,12 @@ async fn start(options: Options) -> (Hub, Client) {
     (hub, client)
 }
 
+fn machine() -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("kubevirt.io", "v1", "VirtualMachine"))
+}
+
 fn vms(client: &Client, namespace: &str) -> Api<DynamicObject> {
-    let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("kubevirt.io", "v1", "VirtualMachine"));
-    Api::namespaced_with(client.clone(), namespace, &kind)
+    Api::namespaced_with(client.clone(), namespace, &machine())
 }
 
 fn vm(name: &str) -> DynamicObject {
@@ -331,6 +334,35 @@ async fn a_service_account_may_do_what_its_role_says_and_no_more() {
     assert!(vms(&limited, "a").list(&ListParams::default()).await.is_ok());
     assert_eq!(code(vms(&limited, "a").get("vm-1").await.unwrap_err()), 403);
     assert_eq!(code(vms(&limited, "default").list(&ListParams::default()).await.unwrap_err()), 403);
+}
+
+#[tokio::test]
+async fn sizes_of_claims_are_kept_in_their_shortest_form() {
+    let (hub, client) = hub().await;
+    namespace(&client, "a").await;
+    let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), "a");
+    let size = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
+    let mut claim = size("4096Mi");
+    claim["metadata"] = json!({"name": "disk"});
+    claims.create(&PostParams::default(), &serde_json::from_value(claim).unwrap()).await.unwrap();
+    let kept = || hub.object("", "persistentvolumeclaims", "a", "disk").unwrap()["spec"]["resources"].clone();
+    assert_eq!(kept()["requests"]["storage"], "4Gi");
+    claims.patch("disk", &PatchParams::default(), &Patch::Merge(size("8192Mi"))).await.unwrap();
+    assert_eq!(kept()["requests"]["storage"], "8Gi");
+}
+
+#[tokio::test]
+async fn manifests_make_an_account_with_the_rights_in_them() {
+    let (hub, _) = hub().await;
+    let role = include_str!("../../../deploy/hub-role.yaml");
+    let kubeconfig = kube::config::Kubeconfig::from_yaml(&hub.account(role).unwrap()).unwrap();
+    assert!(hub.account(role).is_ok(), "a second time finds it there");
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let account = Client::try_from(config).unwrap();
+    let machines = Api::<DynamicObject>::all_with(account.clone(), &machine());
+    assert!(machines.list(&ListParams::default()).await.is_ok());
+    let secrets = Api::<k8s_openapi::api::core::v1::Secret>::all(account);
+    assert_eq!(code(secrets.list(&ListParams::default()).await.unwrap_err()), 403);
 }
 
 #[tokio::test]

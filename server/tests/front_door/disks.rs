@@ -69,7 +69,7 @@ async fn a_disk_is_added_grown_and_removed_while_the_vm_runs() {
     done(&stage, one.id.0, Action::VmDiskEdit).await;
     let name = plugged["dataVolume"]["name"].as_str().unwrap();
     let claim = stage.hubs.hub("one").object("", "persistentvolumeclaims", &one.namespace, name).unwrap();
-    assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "8192Mi");
+    assert_eq!(claim["spec"]["resources"]["requests"]["storage"], "8Gi");
     assert_eq!(stage.app.db.text("select storage_used_mb::text from vdcs").await, (before + 8192).to_string());
 
     let first = disk::remove(d, admin, one.id, now.disks[0].id.unwrap()).await.unwrap_err();

@@ -111,7 +111,8 @@ async fn what_is_done_on_the_hub_by_hand_is_seen_and_named() {
     hub.remove(VMS.0, VMS.1, &one.namespace, &one.hub_name).unwrap();
     stage.until("missing", async || stage.vm(one.id).await.state() == VmState::Missing).await;
     assert_eq!(stage.vm(one.id).await.outside, "It was deleted on its hub by hand.");
-    assert_eq!(stage.app.db.count("events where message like '%deleted on its hub by hand%'").await, 1);
+    let told = "events where message like '%deleted on its hub by hand%'";
+    stage.until("the event", async || stage.app.db.count(told).await == 1).await;
     let refused = vm::power(&stage.app.domain, &stage.admin, one.id, Action::VmPowerOff).await.unwrap_err();
     assert!(refused.to_string().contains("deleted on its hub by hand"), "{refused}");
     vm::delete(&stage.app.domain, &stage.admin, one.id).await.unwrap();

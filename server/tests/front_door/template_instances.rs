@@ -167,13 +167,7 @@ async fn an_instance_deleted_by_hand_takes_its_machines_and_is_named_as_the_caus
     let vms = stage.running(id).await;
     let found = stage.hubs.hub("one").objects(INSTANCES.0, INSTANCES.1).remove(0);
     let text = |field: &str| found["metadata"][field].as_str().unwrap().to_owned();
-    let client = stage.hubs.hub("one").inside();
-    let request = http::Request::delete(format!(
-        "/apis/template.openshift.io/v1/namespaces/{}/templateinstances/{}",
-        text("namespace"),
-        text("name")
-    ));
-    client.request_text(request.body(Vec::new()).unwrap()).await.unwrap();
+    stage.hubs.hub("one").delete(INSTANCES.0, INSTANCES.1, &text("namespace"), &text("name")).await;
     for one in &vms {
         stage.until("missing", async || stage.vm(one.id).await.state() == VmState::Missing).await;
     }

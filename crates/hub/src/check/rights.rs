@@ -30,14 +30,17 @@ const fn extra(
 }
 
 const LIFE: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
+/// Made once and never changed.
+const MADE: &[&str] = &["get", "create", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
-/// All of them; the hub-side role is made from this.
-pub const NEEDED: [Right; 35] = [
+/// All of them; `deploy/hub-role.yaml` grants these.
+pub const NEEDED: [Right; 37] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
-    needed("", "persistentvolumeclaims", &["get", "list", "watch", "patch", "delete"]),
+    needed("", "persistentvolumeclaims", &["get", "patch", "delete"]),
+    extra("", "services", &["get", "delete"], "templates"),
     extra("", "nodes", &["list"], "the hub's size"),
     needed("networking.k8s.io", "networkpolicies", LIFE),
     needed("storage.k8s.io", "storageclasses", &["list"]),
@@ -48,25 +51,36 @@ pub const NEEDED: [Right; 35] = [
     needed("kubevirt.io", "kubevirts", &["list"]),
     needed("kubevirt.io", "virtualmachines", LIFE),
     needed("kubevirt.io", "virtualmachineinstances", LOOK),
-    needed("subresources.kubevirt.io", "virtualmachines/start", &["update"]),
     needed("subresources.kubevirt.io", "virtualmachines/stop", &["update"]),
     needed("subresources.kubevirt.io", "virtualmachines/restart", &["update"]),
     needed("subresources.kubevirt.io", "virtualmachineinstances/pause", &["update"]),
     needed("subresources.kubevirt.io", "virtualmachineinstances/unpause", &["update"]),
     extra("subresources.kubevirt.io", "virtualmachineinstances/softreboot", &["update"], "gentle restarts"),
     extra("subresources.kubevirt.io", "virtualmachineinstances/reset", &["update"], "resets"),
-    extra("subresources.kubevirt.io", "virtualmachineinstances/vnc", &["get"], "consoles"),
+    extra("subresources.kubevirt.io", "virtualmachineinstances/guestosinfo", &["get"], "what guests tell"),
     extra("subresources.kubevirt.io", "virtualmachines/addvolume", &["update"], "disks that come while a VM runs"),
     extra("subresources.kubevirt.io", "virtualmachines/removevolume", &["update"], "disks that go while a VM runs"),
     needed("cdi.kubevirt.io", "datavolumes", LIFE),
-    needed("cdi.kubevirt.io", "datasources", LOOK),
-    extra("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes", &["list"], "instance types"),
-    extra("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes", &["create", "delete"], "sizing policies"),
-    extra("snapshot.kubevirt.io", "virtualmachinesnapshots", LIFE, "snapshots"),
-    extra("k8s.ovn.org", "userdefinednetworks", LIFE, "networks"),
-    extra("k8s.ovn.org", "clusteruserdefinednetworks", LIFE, "shared networks"),
-    extra("k8s.cni.cncf.io", "network-attachment-definitions", LIFE, "networks without OVN"),
-    extra("snapshot.kubevirt.io", "virtualmachinerestores", LIFE, "going back to snapshots"),
+    needed("cdi.kubevirt.io", "datasources", &["list", "watch"]),
+    extra("cdi.kubevirt.io", "cdis", &["list"], "the check of CDI"),
+    extra("cdi.kubevirt.io", "cdiconfigs", &["get"], "uploads"),
+    extra("upload.cdi.kubevirt.io", "uploadtokenrequests", &["create"], "uploads"),
+    extra(
+        "instancetype.kubevirt.io",
+        "virtualmachineclusterinstancetypes",
+        &["get", "list", "watch", "create", "delete"],
+        "sizing policies",
+    ),
+    extra("snapshot.kubevirt.io", "virtualmachinesnapshots", &["get", "list", "create", "delete"], "snapshots"),
+    extra("k8s.ovn.org", "userdefinednetworks", MADE, "networks"),
+    extra("k8s.ovn.org", "clusteruserdefinednetworks", MADE, "shared networks"),
+    extra("k8s.cni.cncf.io", "network-attachment-definitions", MADE, "networks without OVN"),
+    extra(
+        "snapshot.kubevirt.io",
+        "virtualmachinerestores",
+        &["get", "list", "create", "delete"],
+        "going back to snapshots",
+    ),
     extra("template.openshift.io", "templates", LOOK, "templates"),
     extra("template.openshift.io", "templateinstances", LIFE, "templates"),
 ];
@@ -159,6 +173,36 @@ mod tests {
         let both = judge([(of("nodes"), "list"), (of("virtualmachines"), "create")].into_iter());
         assert_eq!(both.state, State::Failed);
         assert!(both.detail.contains("create virtualmachines.kubevirt.io"), "{}", both.detail);
+    }
+
+    #[test]
+    fn the_role_that_a_hubs_owner_is_asked_for_grants_this_and_nothing_more() {
+        let text = include_str!("../../../../deploy/hub-role.yaml");
+        let role = text.split("\n---\n").find(|part| part.contains("kind: ClusterRole\n")).expect("a role");
+        let role: Value = serde_saphyr::from_str(role).expect("YAML");
+        let words = |v: &Value| -> Vec<String> {
+            v.as_array().into_iter().flatten().filter_map(|w| w.as_str().map(str::to_owned)).collect()
+        };
+        let mut granted = std::collections::BTreeMap::new();
+        for rule in role["rules"].as_array().expect("rules") {
+            assert_eq!(words(&rule["apiGroups"]).len(), 1, "{rule}");
+            for resource in words(&rule["resources"]) {
+                let name = (words(&rule["apiGroups"]).remove(0), resource);
+                assert!(granted.insert(name.clone(), words(&rule["verbs"])).is_none(), "{name:?} stands twice");
+            }
+        }
+        // who may patch may replace as well: these are granted together
+        let whole = ["namespaces", "resourcequotas", "networkpolicies", "templateinstances"];
+        for right in &NEEDED {
+            let name = (right.group.to_owned(), right.resource.to_owned());
+            let mut verbs = granted.remove(&name).unwrap_or_else(|| panic!("{name:?} is not in the role"));
+            verbs.retain(|verb| verb != "update" || !whole.contains(&right.resource));
+            verbs.sort();
+            let mut wanted: Vec<&str> = right.verbs.to_vec();
+            wanted.sort_unstable();
+            assert_eq!(verbs, wanted, "{name:?}");
+        }
+        assert!(granted.is_empty(), "granted and not needed: {granted:?}");
     }
 
     #[test]

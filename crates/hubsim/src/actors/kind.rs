@@ -56,6 +56,8 @@ pub(crate) const CONFIG_MAP: Kind = kind("", "v1", "ConfigMap", "configmaps");
 pub(crate) const SERVICE: Kind = kind("", "v1", "Service", "services");
 pub(crate) const EVENT: Kind = kind("", "v1", "Event", "events");
 pub(crate) const CLAIM: Kind = kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims").with_status();
+pub(crate) const RESOURCE_QUOTA: Kind = kind("", "v1", "ResourceQuota", "resourcequotas").with_status();
+pub(crate) const NETWORK_POLICY: Kind = kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies");
 pub(crate) const DEPLOYMENT: Kind = kind("apps", "v1", "Deployment", "deployments").with_status();
 pub(crate) const DAEMON_SET: Kind = kind("apps", "v1", "DaemonSet", "daemonsets").with_status();
 pub(crate) const STORAGE_CLASS: Kind = kind("storage.k8s.io", "v1", "StorageClass", "storageclasses").of_cluster();
@@ -69,6 +71,13 @@ pub(crate) const CLUSTER_NETWORK: Kind =
     kind("k8s.ovn.org", "v1", "ClusterUserDefinedNetwork", "clusteruserdefinednetworks").of_cluster().with_status();
 pub(crate) const ATTACHMENT: Kind =
     kind("k8s.cni.cncf.io", "v1", "NetworkAttachmentDefinition", "network-attachment-definitions");
+pub(crate) const API_SERVICE: Kind = kind("apiregistration.k8s.io", "v1", "APIService", "apiservices").of_cluster();
+pub(crate) const MUTATING_WEBHOOKS: Kind =
+    kind("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations")
+        .of_cluster();
+pub(crate) const VALIDATING_WEBHOOKS: Kind =
+    kind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations")
+        .of_cluster();
 const SNAPSHOTS: &str = "snapshot.kubevirt.io";
 pub(crate) const SNAPSHOT: Kind =
     kind(SNAPSHOTS, "v1beta1", "VirtualMachineSnapshot", "virtualmachinesnapshots").with_status();
@@ -100,7 +109,7 @@ pub(crate) const TEMPLATE: Kind = kind("template.openshift.io", "v1", "Template"
 pub(crate) const TEMPLATE_INSTANCE: Kind =
     kind("template.openshift.io", "v1", "TemplateInstance", "templateinstances").with_status();
 
-const ALL: &[Kind] = &[
+pub(crate) const ALL: &[Kind] = &[
     NAMESPACE,
     NODE,
     SECRET,

@@ -17,8 +17,10 @@ mod machine;
 mod migration;
 mod mirror;
 mod network;
+mod outside;
 mod quantity;
 mod queue;
+mod real;
 mod server;
 mod snapshot;
 mod storage;
@@ -31,6 +33,8 @@ pub use chance::Chance;
 pub use failure::{FAIL_ANNOTATION, Failure, Failures};
 pub use furnish::furnish;
 pub use kind::Kind;
+pub use outside::join;
+pub use real::Real;
 pub use server::{attach, guest_power_off};
 pub use template::{TemplateError, process as process_template};
 pub use virt_api::{Answer, Refusal, VirtApi};
@@ -97,6 +101,10 @@ impl Actors {
 
 /// Starts the actors. They wait for the server and come back to it whenever it was away.
 pub fn run(client: Client, options: &Options) -> Actors {
+    start(client, options).0
+}
+
+fn start(client: Client, options: &Options) -> (Actors, Arc<World>) {
     let api = Api::new(client);
     let addresses = Arc::new(Addresses::default());
     let mut shelves: HashMap<Kind, Shelf> =
@@ -137,7 +145,7 @@ pub fn run(client: Client, options: &Options) -> Actors {
     for start in troupe.starts {
         start(&mut tasks, &world);
     }
-    Actors { tasks, failures: options.failures.clone() }
+    (Actors { tasks, failures: options.failures.clone() }, world)
 }
 
 type Start = Box<dyn FnOnce(&mut JoinSet<()>, &Arc<World>)>;

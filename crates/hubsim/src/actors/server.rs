@@ -24,7 +24,7 @@ pub fn attach(hub: &Hub, options: &Options) -> Actors {
     }
     if hub.flavour().cdi {
         hub.add_api(Arc::new(UploadApi::new(hub.inside())));
-        tokio::spawn(upload::announce(hub.inside(), hub.url()));
+        tokio::spawn(upload::announce(hub.inside(), hub.url(), hub.ca().to_owned()));
     }
     hub.add_webhook(Arc::new(Admission::new(options.seed)));
     run(hub.inside(), options)

@@ -9,7 +9,7 @@ use super::{
     kind::{EVENT, Kind},
     mirror::{Key, Shelf},
 };
-use crate::Clock;
+use crate::{Clock, hooks::Lookup};
 use serde_json::{Value, json};
 use std::{
     collections::HashMap,
@@ -138,5 +138,18 @@ impl World {
         if let Err(e) = self.api.create_missing(EVENT, &event).await {
             tracing::debug!(error = %e, reason, "an event could not be written");
         }
+    }
+}
+
+impl Lookup for World {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let kind = self.shelves.keys().find(|k| (k.group, k.plural) == (group, resource))?;
+        self.find(*kind, namespace, name)
+    }
+
+    fn list(&self, group: &str, resource: &str, namespace: Option<&str>) -> Vec<Arc<Value>> {
+        let kind = self.shelves.keys().find(|k| (k.group, k.plural) == (group, resource));
+        let all = kind.map(|k| self.all(*k)).unwrap_or_default();
+        all.into_iter().filter(|o| namespace.is_none_or(|n| o.namespace() == n)).collect()
     }
 }

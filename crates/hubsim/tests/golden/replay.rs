@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -17,11 +18,21 @@ pub(crate) type Differences = BTreeMap<String, Vec<String>>;
 /// How long a step may take that comes true eventually.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Who answers.
+enum Server {
+    Simulated(Hub),
+    /// With the folder that `xtask kube` keeps about it.
+    Real(PathBuf),
+}
+
 pub(crate) struct Replay {
-    hub: Hub,
+    server: Server,
+    url: String,
     client: Client,
     bindings: Bindings,
     differences: Differences,
+    /// An action that nobody can do here: the rest of the file is left out.
+    ended: bool,
 }
 
 impl Replay {
@@ -40,18 +51,61 @@ impl Replay {
             }
         })
         .unwrap();
-        let ca = reqwest::Certificate::from_pem(hub.ca().as_bytes()).unwrap();
+        let (url, ca) = (hub.url(), hub.ca().to_owned());
+        let (mut replay, _) = Self::set_up(Server::Simulated(hub), url, &ca, folder).await;
+        replay.steps(folder, &file).await;
+        replay.differences
+    }
+
+    /// All files on a real server, one after another. Second: files that were left before their end.
+    pub(crate) async fn run_on(about: PathBuf, folder: &str, files: &[String]) -> (Differences, Vec<String>) {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let text = std::fs::read_to_string(about.join("admin.kubeconfig")).unwrap();
+        let config: Value = serde_json::from_str(&text).unwrap();
+        let url = config["clusters"][0]["cluster"]["server"].as_str().unwrap().to_owned();
+        let ca = std::fs::read_to_string(about.join("certs/apiserver.crt")).unwrap();
+        let (mut replay, base) = Self::set_up(Server::Real(about), url, &ca, folder).await;
+        replay.without_columns().await;
+        let mut left = Vec::new();
+        for file in files {
+            replay.bindings = base.clone();
+            replay.ended = false;
+            replay.steps(folder, file).await;
+            if replay.ended {
+                left.push(file.clone());
+            }
+        }
+        (replay.differences, left)
+    }
+
+    /// The definitions that the recorded server had named no columns.
+    async fn without_columns(&self) {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/virtualmachines.kubevirt.io";
+        let url = format!("{}{path}", self.url);
+        let read = self.client.get(&url).bearer_auth("admin-token").send().await.unwrap();
+        let mut definition: Value = serde_json::from_slice(&read.bytes().await.unwrap()).unwrap();
+        for version in definition["spec"]["versions"].as_array_mut().unwrap() {
+            version.as_object_mut().unwrap().remove("additionalPrinterColumns");
+        }
+        let put = self.client.put(&url).bearer_auth("admin-token").header("Content-Type", "application/json");
+        let put = put.body(definition.to_string()).send().await.unwrap();
+        assert!(put.status().is_success(), "{}", put.status());
+    }
+
+    /// After the set-up; second: what every file begins with.
+    async fn set_up(server: Server, url: String, ca: &str, folder: &str) -> (Self, Bindings) {
+        let ca = reqwest::Certificate::from_pem_bundle(ca.as_bytes()).unwrap();
         let client = Client::builder()
-            .tls_certs_only([ca])
+            .tls_certs_only(ca)
             .http1_only()
             .redirect(reqwest::redirect::Policy::none())
             .build()
             .unwrap();
         let mut bindings = Bindings::default();
-        bindings.values.insert("<host>".to_owned(), hub.address().to_string());
+        bindings.values.insert("<host>".to_owned(), url.trim_start_matches("https://").to_owned());
         bindings.values.insert("<token:admin>".to_owned(), "admin-token".to_owned());
         let base = bindings.clone();
-        let mut replay = Self { hub, client, bindings, differences: Differences::new() };
+        let mut replay = Self { server, url, client, bindings, differences: Differences::new(), ended: false };
         replay.steps(folder, "00-setup.json").await;
         let tokens: Vec<_> = replay
             .bindings
@@ -62,25 +116,32 @@ impl Replay {
             .collect();
         replay.bindings = base;
         replay.bindings.values.extend(tokens);
-        replay.steps(folder, &file).await;
-        replay.differences
+        let base = replay.bindings.clone();
+        (replay, base)
     }
 
     async fn steps(&mut self, folder: &str, file: &str) {
         let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
         let steps: Vec<Value> = serde_json::from_str(&text).unwrap();
         for (index, step) in steps.iter().enumerate() {
+            if self.ended {
+                return;
+            }
             Box::pin(self.step(step, &format!("{file}#{index}"))).await;
         }
     }
 
     async fn step(&mut self, step: &Value, place: &str) {
         if let Some(action) = step["action"].as_str() {
-            match action {
-                "forget history" => self.hub.forget_history(),
-                "pause controllers" => self.hub.pause_controllers(true),
-                "resume controllers" => self.hub.pause_controllers(false),
-                other => panic!("{place}: nobody knows how to {other}"),
+            match (action, &self.server) {
+                ("forget history", Server::Simulated(hub)) => hub.forget_history(),
+                ("pause controllers", Server::Simulated(hub)) => hub.pause_controllers(true),
+                ("resume controllers", Server::Simulated(hub)) => hub.pause_controllers(false),
+                // it would take a restart of the server
+                ("forget history", Server::Real(_)) => self.ended = true,
+                ("pause controllers", Server::Real(about)) => signal_manager(about, "-STOP"),
+                ("resume controllers", Server::Real(about)) => signal_manager(about, "-CONT"),
+                (other, _) => panic!("{place}: nobody knows how to {other}"),
             }
             return;
         }
@@ -92,7 +153,10 @@ impl Replay {
             } else {
                 self.plain(step).await
             };
-            if told.is_empty() || step["eventually"] != true || started.elapsed() > PATIENCE || step["optional"] == true
+            if told.is_empty()
+                || step["eventually"] != true
+                || started.elapsed() > self.patience()
+                || step["optional"] == true
             {
                 break told;
             }
@@ -106,9 +170,13 @@ impl Replay {
         }
     }
 
+    fn patience(&self) -> Duration {
+        if matches!(self.server, Server::Real(_)) { PATIENCE * 6 } else { PATIENCE }
+    }
+
     async fn send(&self, request: &Value) -> Result<Response, String> {
         let request = self.bindings.fill(request);
-        let mut url = format!("{}{}", self.hub.url(), request["path"].as_str().unwrap());
+        let mut url = format!("{}{}", self.url, request["path"].as_str().unwrap());
         if let Some(query) = request["query"].as_object() {
             let query: Vec<(&str, &str)> =
                 query.iter().map(|(key, value)| (key.as_str(), value.as_str().unwrap())).collect();
@@ -225,6 +293,11 @@ impl Replay {
         self.bindings.compare(&Value::Array(wanted), &Value::Array(got), "stream", false, &mut told);
         told
     }
+}
+
+fn signal_manager(about: &Path, signal: &str) {
+    let pid = std::fs::read_to_string(about.join("kube-controller-manager.pid")).unwrap();
+    assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
 }
 
 /// Bookmarks may come at any time.

@@ -1,22 +1,24 @@
-//! Simulated hubs and the controller that works on them.
-use super::app::TestApp;
+//! Hubs and the controller that works on them. They are simulated; with `SSVIRT_KUBE` the first of a test is a real API server.
+use super::{app::TestApp, hub::TestHub, real};
 use ::hub::apply::Owner;
 use domain::hub::{self, Trust};
-use hubsim::{Flavour, Hub, Options, actors};
+use hubsim::Flavour;
 use model::hub::{HubSpec, HubType};
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Mutex, time::Duration};
+use std::{collections::BTreeMap, sync::Mutex};
 use work::{Config, Controller};
 
 pub(crate) struct Hubs {
-    hubs: BTreeMap<String, (Hub, actors::Actors)>,
+    // first: nothing works on a hub that is given back
     controller: Mutex<Option<Controller>>,
+    hubs: BTreeMap<String, TestHub>,
+    has_real: bool,
 }
 
 impl Hubs {
     /// Registered, with what a fresh cluster has, as quick as possible, and with a controller on all of them.
     pub(crate) async fn start(app: &TestApp, names: &[&str]) -> Hubs {
-        let mut all = Hubs { hubs: BTreeMap::new(), controller: Mutex::default() };
+        let mut all = Hubs { controller: Mutex::default(), hubs: BTreeMap::new(), has_real: false };
         for name in names {
             all.add(app, name, Flavour::default()).await;
         }
@@ -24,17 +26,19 @@ impl Hubs {
         all
     }
 
-    /// One more, with what its flavour has.
+    /// One more, with what its flavour has. SSVirt gets an account with the rights that every hub's owner is asked for.
     pub(crate) async fn add(&mut self, app: &TestApp, name: &str, flavour: Flavour) {
-        let sim = Hub::start(Options { name: name.into(), flavour, ..Options::default() }).await.unwrap();
-        actors::furnish(sim.inside(), sim.flavour()).await.unwrap();
-        let quick = actors::Options { delay: Duration::ZERO, ..actors::Options::default() };
-        let actors = actors::attach(&sim, &quick);
+        let hub = if real::wanted() && !self.has_real && flavour == Flavour::default() {
+            self.has_real = true;
+            TestHub::Real(real::take().await)
+        } else {
+            TestHub::simulated(name, flavour).await
+        };
         let spec =
             HubSpec { id: name.into(), hub_type: HubType::Vmaas, namespace: "ssvirt-own".into(), ..HubSpec::default() };
         let operator = app.operator().await;
-        hub::register(&app.domain, &operator, spec, &sim.kubeconfig(), Trust::Operator).await.unwrap();
-        self.hubs.insert(name.to_owned(), (sim, actors));
+        hub::register(&app.domain, &operator, spec, &hub.account(), Trust::Operator).await.unwrap();
+        self.hubs.insert(name.to_owned(), hub);
     }
 
     pub(crate) fn start_controller(&self, app: &TestApp) {
@@ -62,17 +66,17 @@ impl Hubs {
     }
 
     /// It runs on, and is nobody's here any more.
-    pub(crate) fn take(&mut self, name: &str) -> Hub {
-        self.hubs.remove(name).unwrap().0
+    pub(crate) fn take(&mut self, name: &str) -> TestHub {
+        self.hubs.remove(name).unwrap()
     }
 
-    pub(crate) fn hub(&self, name: &str) -> &Hub {
-        &self.hubs[name].0
+    pub(crate) fn hub(&self, name: &str) -> &TestHub {
+        &self.hubs[name]
     }
 
     /// How many objects of a kind there are.
     pub(crate) fn count(&self, hub: &str, (group, resource): (&str, &str)) -> usize {
-        self.hub(hub).objects(group, resource).len()
+        self.hub(hub).made(group, resource)
     }
 
     /// Makes an object there that is none of ours: `label` tells whose it is.

@@ -11,10 +11,12 @@ mod answer;
 mod app;
 mod client;
 mod database;
+mod hub;
 mod hubs;
 mod played;
 mod postgres;
 mod proxy;
+mod real;
 
 pub(crate) use answer::Answer;
 pub(crate) use app::{ADMINISTRATOR, PASSWORD, TestApp, TestOrg};

@@ -30,17 +30,18 @@ pub(crate) struct UploadApi {
     tokens: Arc<Mutex<HashMap<String, (String, String)>>>,
 }
 
-/// The hub says where its proxy is: here, it is the hub itself.
-pub(crate) async fn announce(client: Client, url: String) {
+/// The hub says where its proxy is and who vouches for it; in the simulator it is the hub itself.
+pub(crate) async fn announce(client: Client, url: String, ca: String) {
     let api = Api::new(client);
     let config = json!({
         "apiVersion": CDI_CONFIG.api_version(), "kind": CDI_CONFIG.kind, "metadata": {"name": "config"}, "spec": {},
-        "status": {"uploadProxyURL": url},
+        "status": {"uploadProxyURL": url, "uploadProxyCA": ca},
     });
     match api.create_missing(CDI_CONFIG, &config).await {
         Ok(None) => {
             if let Ok(Some(mut there)) = api.get(CDI_CONFIG, "", "config").await {
                 there["status"]["uploadProxyURL"] = json!(url);
+                there["status"]["uploadProxyCA"] = json!(ca);
                 let _ = api.replace(CDI_CONFIG, &there).await;
             }
         }

@@ -53,6 +53,17 @@ const SNAPSHOTS: &str = "virtualmachinesnapshot-validator.snapshot.kubevirt.io";
 const RESTORES: &str = "virtualmachinerestore-validator.snapshot.kubevirt.io";
 const DATA_VOLUMES: &str = "datavolume-validate.cdi.kubevirt.io";
 
+/// What each webhook is asked about: its name, the group and the resources.
+pub(crate) const ASKED: [(&str, &str, &[&str]); 6] = [
+    (MACHINES, "kubevirt.io", &["virtualmachines", "virtualmachines/status"]),
+    (INSTANCES, "kubevirt.io", &["virtualmachineinstances"]),
+    (MIGRATIONS, "kubevirt.io", &["virtualmachineinstancemigrations"]),
+    (SNAPSHOTS, "snapshot.kubevirt.io", &["virtualmachinesnapshots"]),
+    (RESTORES, "snapshot.kubevirt.io", &["virtualmachinerestores"]),
+    (DATA_VOLUMES, "cdi.kubevirt.io", &["datavolumes"]),
+];
+pub(crate) const MUTATOR: &str = "virtualmachines-mutator.kubevirt.io";
+
 fn denied(webhook: &str, causes: Vec<Cause>) -> Result<(), Denial> {
     if causes.is_empty() {
         return Ok(());
@@ -97,7 +108,7 @@ impl Webhook for Admission {
         let chance = self.chance;
         match fill_machine(&mut vm, review.operation == Operation::Create, review.namespace, &Around(review), chance) {
             Ok(()) => Ok(Some(vm)),
-            Err(causes) => denied("virtualmachines-mutator.kubevirt.io", causes).map(|()| None),
+            Err(causes) => denied(MUTATOR, causes).map(|()| None),
         }
     }
 
