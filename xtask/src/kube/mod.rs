@@ -22,12 +22,14 @@ use std::{
 /// Hubs that tests take in turn; as many tests run beside each other.
 const HUBS: usize = 2;
 /// The modules of front-door tests in which machines are on hubs.
-const MODULES: [&str; 10] = [
+const MODULES: [&str; 12] = [
+    "affinity::",
     "disks::",
     "hub_trouble::",
     "machines::",
     "networks::",
     "routing::",
+    "sizing::",
     "snapshots::",
     "storage::",
     "template_instances::",
