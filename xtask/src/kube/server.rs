@@ -14,6 +14,7 @@ use std::{
 const CONTROLLERS: &str = "namespace-controller,garbage-collector-controller,resourcequota-controller,\
     persistentvolumeclaim-protection-controller,serviceaccount-controller,serviceaccount-token-controller,\
     root-ca-certificate-publisher-controller,clusterrole-aggregation-controller";
+const GOLDEN: &str = "golden";
 const ADMINISTRATOR: &str = "admin-token";
 pub(super) const ACCOUNT: &str = "system:serviceaccount:ssvirt:ssvirt";
 const ROLE: &str = "deploy/hub-role.yaml";
@@ -82,7 +83,7 @@ impl Servers {
 
     /// One for recorded answers, with what the recorded one had: no templates, and nobody's account.
     pub(crate) fn golden(&self) -> Result<Server> {
-        let mut golden = Server::start(self, "golden")?;
+        let mut golden = Server::start(self, GOLDEN)?;
         golden.define(&["own/userdefinednetworks.yaml", "own/clusteruserdefinednetworks.yaml"])?;
         golden.start_manager()?;
         Ok(golden)
@@ -122,7 +123,8 @@ impl Server {
         let port = address.rsplit(':').next().context("an address without a port")?;
         let args = [
             format!("--etcd-servers={}", all.etcd_url),
-            format!("--etcd-prefix=/{name}"),
+            // answers name it; recorded ones have the usual one
+            format!("--etcd-prefix=/{}", if name == GOLDEN { "registry" } else { name }),
             "--bind-address=127.0.0.1".into(),
             format!("--secure-port={port}"),
             "--advertise-address=127.0.0.1".into(),
