@@ -14,7 +14,6 @@ use leptos::prelude::*;
 use model::{
     Action, CatalogId, Error, Kind, Result, can,
     catalog::Catalog,
-    decide::Resource,
     list::{CATALOGS, ListQuery},
     upload::UploadSpec,
     vapp::Vapp,
@@ -35,7 +34,11 @@ async fn find(visit: &Visit) -> Result<Vapp> {
 /// Catalogs of the vApp's organization that the visitor may add to.
 async fn catalogs(visit: &Visit, v: &Vapp) -> Result<Vec<Catalog>> {
     let all = catalog::list(visit.domain(), &visit.actor, Some(v.org), &ListQuery::first(&CATALOGS)).await?.items;
-    let fits = |c: &Catalog| c.org == v.org && !c.from_hubs && visit.actor.may(Action::CatalogAdd, Resource::Of(c.org));
+    let fits = |c: &Catalog| {
+        c.org == v.org
+            && !c.from_hubs
+            && visit.actor.may(Action::CatalogAdd, c.resource(&visit.actor, Action::CatalogAdd))
+    };
     Ok(all.into_iter().filter(fits).collect())
 }
 

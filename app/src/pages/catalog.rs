@@ -1,5 +1,5 @@
 //! Catalogs in both portals: list, and the page of one with its templates. Their forms are in `catalog_form`.
-use super::{about::about_facts, catalog_form, sizes::memory_words};
+use super::{about::about_facts, catalog_form, owner::owner_words, sharing, sizes::memory_words};
 use crate::{
     parts::*,
     portal::{Csv, ListView, Place, Routes, Sheet, Visit, org_link},
@@ -10,7 +10,6 @@ use leptos::prelude::*;
 use model::{
     Action, CatalogId, Error, Kind, Result, can,
     catalog::Catalog,
-    decide::Resource,
     list::{CATALOGS, ListQuery, TEMPLATES},
     quota::Measure,
     template::{ItemKind, Template},
@@ -40,7 +39,7 @@ pub(super) fn seen_here(visit: &Visit, c: &Catalog, kind: Kind) -> Result<()> {
 }
 
 fn may(visit: &Visit, c: &Catalog, action: Action) -> bool {
-    visit.org().is_none_or(|here| here == c.org) && visit.actor.may(action, Resource::Of(c.org))
+    visit.org().is_none_or(|here| here == c.org) && visit.actor.may(action, c.resource(&visit.actor, action))
 }
 
 async fn list(visit: Visit) -> Result<Sheet> {
@@ -56,7 +55,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let heads = vec![
         view.head("name", "Name"),
         Head::new("From"),
-        Head::new("Shared"),
+        Head::new("Published"),
         Head::new("Templates").number(),
         view.head("created", "Created").number(),
         Head::hidden("Actions"),
@@ -91,7 +90,7 @@ fn row(visit: &Visit, c: &Catalog) -> impl IntoView + use<> {
     let cells = view! {
         <NameCell name=c.name.clone() href=href(visit, c.id, "") why=c.description.clone() />
         <Cell label="From" wraps=true>{from}</Cell>
-        <Cell label="Shared">{shared}</Cell>
+        <Cell label="Published">{shared}</Cell>
         <Cell label="Templates" number=true>{templates}</Cell>
         <Cell label="Created" number=true><Time at=created now /></Cell>
         <RowActs>{menu}</RowActs>
@@ -130,11 +129,15 @@ fn menu(visit: &Visit, c: &Catalog, dots: bool) -> AnyView {
             .into_any(),
         Err(why) => view! { <MenuOff icon=Icon::Trash title="Delete" why /> }.into_any(),
     });
-    if edit.is_none() && delete.is_none() {
+    let share = may(visit, c, Action::CatalogShare)
+        .then(|| view! { <MenuItem icon=Icon::Users title="Share…" href=href(visit, c.id, "/sharing") /> });
+    let give = may(visit, c, Action::CatalogOwner)
+        .then(|| view! { <MenuItem icon=Icon::User title="Change owner…" href=href(visit, c.id, "/owner") /> });
+    if edit.is_none() && delete.is_none() && share.is_none() && give.is_none() {
         return ().into_any();
     }
     let label = if dots { format!("Actions for {}", c.name) } else { "Actions".into() };
-    view! { <Menu label dots>{edit} {delete}</Menu> }.into_any()
+    view! { <Menu label dots>{edit} {share} {give} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
@@ -191,11 +194,13 @@ async fn page(visit: Visit) -> Result<Sheet> {
     });
     let (menu, acts) = (menu(&visit, &c, false), upload);
     let acts = view! { {menu} {acts} }.into_any();
+    let sharing = sharing::catalog_section(&visit, &c).await?;
     let body = view! {
         <PageHead title=c.name.clone() sub="catalog" lede=c.description.clone() acts />
         {find}
         {templates}
         {view.pager()}
+        {sharing}
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(c.name.clone())];
@@ -253,9 +258,15 @@ fn margin(visit: &Visit, c: &Catalog, shared: AnyView) -> AnyView {
         view! { <Fact name="Filled">{text}</Fact> }
     });
     let changes = count(c.contents);
+    let own = visit.org().is_none_or(|here| here == c.org);
+    let owner = own.then(|| {
+        let owner = owner_words(&c.owner_name, c.stranded);
+        view! { <Fact name="Owner">{owner}</Fact> }
+    });
     let facts = view! {
         <Fact name="From">{from}</Fact>
-        <Fact name="Shared">{shared}</Fact>
+        {owner}
+        <Fact name="Published">{shared}</Fact>
         {filled}
         <Fact name="Changes">{changes}</Fact>
         {visit.org().is_none_or(|here| here == c.org).then(|| super::metadata::fact(visit, &format!("/catalogs/{}", c.id)))}

@@ -52,6 +52,15 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let Some(org) = chosen_org(&visit)? else { return choose_org(&visit, "New catalog", ON, LIST, false).await };
     let fill = visit.fill();
     let fields = fields(&visit, &fill, &CatalogSpec::default()).await?;
+    let open = fill.checked("open", "on", true);
+    let open = view! {
+        <CheckField
+            name="open"
+            label="Everyone in its organization may use it"
+            checked=open
+            hint="They see it and can deploy from it. Who may change it is said by its sharing."
+        />
+    };
     let whose = match &visit.place {
         Place::Provider => {
             let org = visit.domain().store.org(&visit.actor, Action::OrgView, org).await?;
@@ -65,6 +74,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
             {form_error(&fill, LABELS)}
             <input type="hidden" name="org" value=org.to_string() />
             {fields}
+            <FormSection title="Sharing">{open}</FormSection>
             <FormEnd submit="Create catalog" cancel_href=visit.at(LIST) />
         </form>
     }
@@ -147,7 +157,8 @@ async fn create(visit: Visit, values: Values) -> Result<Done> {
     let d = visit.domain();
     d.attempt(&visit.actor, Action::CatalogCreate, async { visit.authorize(Action::CatalogCreate) }).await?;
     let org = visit.org_for_new(&values)?;
-    let made = catalog::create(d, &visit.actor, org, read(&visit, &values, CatalogSpec::default())).await?;
+    let kept = CatalogSpec { open: values.has("open"), ..CatalogSpec::default() };
+    let made = catalog::create(d, &visit.actor, org, read(&visit, &values, kept)).await?;
     Ok(Done::new(href(&visit, made.id, ""), format!("Catalog {} is made.", made.name)))
 }
 

@@ -171,16 +171,17 @@ fn menu(visit: &Visit, d: &Disk, dots: bool) -> AnyView {
         })
     };
     let edit = line(Action::DiskEdit, Icon::Settings, "Edit", "/edit", false);
+    let give = line(Action::DiskOwner, Icon::User, "Change owner", "/owner", false);
     let delete = line(Action::DiskDelete, Icon::Trash, "Delete", "/delete", true);
     let detach = d.vm.as_ref().filter(|_| may(visit, d, Action::VmDiskDetach)).map(|(vm, _)| {
         let (action, fields) = (visit.at(format!("/vms/{vm}/disks/detach")), vec![("disk", d.id.to_string())]);
         view! { <MenuForm icon=Icon::Plug title="Detach" action more="What is on it stays" fields /> }
     });
-    if edit.is_none() && delete.is_none() && detach.is_none() {
+    if edit.is_none() && delete.is_none() && detach.is_none() && give.is_none() {
         return ().into_any();
     }
     let label = if dots { format!("Actions for {}", d.name) } else { "Actions".to_owned() };
-    view! { <Menu label dots>{edit} {detach} {delete}</Menu> }.into_any()
+    view! { <Menu label dots>{edit} {detach} {give} {delete}</Menu> }.into_any()
 }
 
 const HEADS: [&str; 11] =

@@ -9,7 +9,6 @@ use domain::item;
 use leptos::prelude::*;
 use model::{
     Action, Result, can,
-    decide::Resource,
     template::{Template, Version},
     upload::UploadState,
 };
@@ -23,7 +22,7 @@ pub fn routes(r: Routes) -> Routes {
 }
 
 fn may(visit: &Visit, t: &Template, action: Action) -> bool {
-    visit.org().is_none_or(|here| here == t.org) && visit.actor.may(action, Resource::Of(t.org))
+    visit.org().is_none_or(|here| here == t.org) && visit.actor.may(action, t.resource(&visit.actor, action))
 }
 
 /// Upload and delete, for who may.

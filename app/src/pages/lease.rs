@@ -12,7 +12,6 @@ use domain::{lease, org};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result, can,
-    decide::Resource,
     lease::{Lease, LeaseSpec, Near, read, words},
     template::Template,
     vapp::Vapp,
@@ -52,7 +51,7 @@ pub(super) fn length_field(
 }
 
 fn may(visit: &Visit, v: &Vapp) -> bool {
-    visit.actor.may(Action::VappLease, Resource::Owned(v.org, v.owner)) && can::vapp(v, Action::VappLease).is_ok()
+    visit.actor.may(Action::VappLease, v.resource(&visit.actor)) && can::vapp(v, Action::VappLease).is_ok()
 }
 
 fn renew_button(action: String) -> AnyView {
@@ -101,7 +100,7 @@ pub(super) async fn template_facts(visit: &Visit, t: &Template) -> Result<Option
     let Some(lease) = lease::of_template(visit.domain(), &visit.actor, t.id).await? else { return Ok(None) };
     let end = end_words(visit, &lease);
     let here = visit.org().is_none_or(|here| here == t.org);
-    let renews = here && lease.ends_at.is_some() && visit.actor.may(Action::TemplateLease, Resource::Of(t.org));
+    let renews = here && lease.ends_at.is_some() && visit.actor.may(Action::TemplateLease, t.resource(&visit.actor, Action::TemplateLease));
     let renew = renews.then(|| renew_button(template::href(visit, t, "/lease/renew")));
     Ok(Some(view! { <Fact name="Kept until">{end} {renew}</Fact> }.into_any()))
 }

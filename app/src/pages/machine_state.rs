@@ -212,6 +212,7 @@ mod tests {
             vapp_name: "shop".into(),
             owner: None,
             owner_name: String::new(),
+            shares: Vec::new(),
             name: "web".into(),
             description: String::new(),
             computer_name: "web".into(),

@@ -10,7 +10,7 @@ use crate::{
     portal::{Done, Fill, Place, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
 };
-use domain::{role, user};
+use domain::{role, share, user};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result, RoleId, can,
@@ -253,7 +253,29 @@ async fn set_password(visit: Visit, values: Values) -> Result<Done> {
 async fn delete_page(visit: Visit) -> Result<Sheet> {
     let u = find(&visit, Action::UserDelete).await?;
     let possible = can::or_not_now(can::user(&u, Action::UserDelete, visit.actor.user));
-    let refused = visit.fill().failure().map(ToString::to_string).or_else(|| possible.err().map(|e| e.to_string()));
+    let fill = visit.fill();
+    // what is wrong with a name stands beside its field
+    let failure = fill.failure().filter(|e| e.fields().is_empty()).map(ToString::to_string);
+    let refused = failure.or_else(|| possible.err().map(|e| e.to_string()));
+    let [vapps, catalogs, disks] = visit.domain().store.owned_by(u.id).await?;
+    let owned = [(vapps, "vApp", "vApps"), (catalogs, "catalog", "catalogs"), (disks, "disk", "disks")];
+    let owned: Vec<String> =
+        owned.iter().filter(|(n, ..)| *n > 0).map(|(n, one, many)| plural(n.unsigned_abs(), one, many)).collect();
+    let heir = (refused.is_none() && !owned.is_empty()).then(|| {
+        let text = format!("{} owns {}. Nothing of it is deleted.", u.name, owned.join(", "));
+        view! {
+            <p>{text}</p>
+            <TextField
+                name="owner"
+                label="Give it to"
+                value=fill.value("owner", "")
+                error=fill.error("owner")
+                hint="The name of a user of the same organization. Left empty, it stays as it is and is listed as stranded."
+                autocomplete="off"
+                optional=true
+            />
+        }
+    });
     let lost = if refused.is_some() {
         Vec::new()
     } else {
@@ -269,15 +291,24 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
             keep_href=href(&visit, u.id, "")
             lost
             refused
-        />
+        >
+            {heir}
+        </ConfirmPage>
     }
     .into_any();
     Ok(Sheet::new(format!("Delete {}", u.name), ON, crumbs(&visit, &u, "Delete"), body).still())
 }
 
-async fn delete(visit: Visit, _: Values) -> Result<Done> {
-    let id = find_to(&visit, Action::UserDelete).await?.id;
-    let name = user::delete(visit.domain(), &visit.actor, id).await?;
+async fn delete(visit: Visit, values: Values) -> Result<Done> {
+    let u = find_to(&visit, Action::UserDelete).await?;
+    let heir = match values.get("owner").trim() {
+        "" => None,
+        name => Some(share::member(visit.domain(), u.org, name, "owner").await?),
+    };
+    if heir == Some(u.id) {
+        return Err(model::Error::field("owner", "Name somebody else."));
+    }
+    let name = user::delete(visit.domain(), &visit.actor, u.id, heir).await?;
     Ok(Done::new(visit.at(LIST), format!("{name} is deleted.")))
 }
 

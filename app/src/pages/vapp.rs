@@ -1,11 +1,14 @@
 //! vApps in both portals: list, page with their VMs, and power for all of them. Their forms are in `vapp_form`.
 use super::{
     about::about_facts,
+    bulk,
     lease,
     machine_state::{ordered, vapp_badge, vapp_says, vm_badge},
+    owner::owner_words,
     power_menu::{POWER, PowerOp, main_button, main_line, main_op, power_menu},
     recent_events::event_section,
     recent_tasks::task_table,
+    sharing,
     sizes::{cpu_words, disk_words, memory_words},
     vapp_form, vapp_networks,
     vm::{hub_link, linked, row_menu, silent_note, vdc_link},
@@ -60,7 +63,7 @@ pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<Vapp> {
 }
 
 fn may(visit: &Visit, v: &Vapp, action: Action) -> bool {
-    visit.actor.may(action, Resource::Owned(v.org, v.owner))
+    visit.actor.may(action, v.resource(&visit.actor))
 }
 
 /// May the visitor make one here, which is then their own?
@@ -89,7 +92,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&VAPPS)?;
     let page = vapp::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &VAPPS, query, &page);
-    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("VDC")];
+    let mut heads = vec![Head::hidden("Choose"), view.head("name", "Name"), Head::new("State"), Head::new("VDC")];
     if visit.place == Place::Provider {
         heads.extend([Head::new("Organization"), Head::new("Hub")]);
     }
@@ -109,7 +112,9 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else if view.is_empty() {
         view! { <Empty title="No vApp fits">"Search for something else, or take a filter away."</Empty> }.into_any()
     } else {
-        view! { <Table caption="vApps" heads list=true>{rows}</Table> }.into_any()
+        let bar = bulk::bar(&visit, Kind::Vapp);
+        let table = view! { <Table caption="vApps" heads list=true>{rows}</Table> };
+        view! { {table} {bar} }.into_any()
     };
     let body = view! {
         <PageHead title=ON sub=view.count() acts />
@@ -135,7 +140,9 @@ fn row(visit: &Visit, v: &Vapp) -> impl IntoView + use<> {
     });
     let (owner, vms, cpus, memory) = (owner(v), v.vms.all.to_string(), v.cpus.to_string(), memory_words(v.memory_mb));
     let (created, now) = (v.created_at, visit.now);
+    let (pick, choose) = (v.id.to_string(), format!("Choose {}", v.name));
     let cells = view! {
+        <PickCell value=pick label=choose form=bulk::FORM />
         <NameCell name=v.name.clone() href=href(visit, v.id, "") why=v.description.clone() />
         <StateCell>{state}</StateCell>
         <Cell label="VDC" wraps=true>{vdc}</Cell>
@@ -151,7 +158,7 @@ fn row(visit: &Visit, v: &Vapp) -> impl IntoView + use<> {
 }
 
 fn owner(v: &Vapp) -> String {
-    if v.owner_name.is_empty() { "the provider".to_owned() } else { v.owner_name.clone() }
+    owner_words(&v.owner_name, v.stranded)
 }
 
 fn power_of(visit: &Visit, v: &Vapp) -> Option<&'static PowerOp> {
@@ -174,14 +181,23 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let edit = line(Action::VappEdit, Icon::Settings, "Edit", "/edit", false);
     let lease = line(Action::VappLease, Icon::Clock, "Lease", "/lease", false);
     let capture = line(Action::VappCapture, Icon::Copy, "Capture as a template", "/capture", false);
+    let share = line(Action::VappShare, Icon::Users, "Share", "/sharing", false);
+    let give = line(Action::VappOwner, Icon::User, "Change owner", "/owner", false);
     let delete = line(Action::VappDelete, Icon::Trash, "Delete", "/delete", true);
-    if main.is_none() && add.is_none() && edit.is_none() && capture.is_none() && delete.is_none() {
+    if main.is_none()
+        && add.is_none()
+        && edit.is_none()
+        && capture.is_none()
+        && delete.is_none()
+        && share.is_none()
+        && give.is_none()
+    {
         return ().into_any();
     }
     let label = if dots { format!("Actions for {}", v.name) } else { "More actions".into() };
     // the page itself has a button for it
     let add = add.filter(|_| dots || can::vapp(v, Action::VmCreate).is_err());
-    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {lease} {capture} {delete}</Menu> }.into_any()
+    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {lease} {capture} {share} {give} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
@@ -229,6 +245,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
         None => None,
     };
     let networks = vapp_networks::section(&visit, &v, &vms).await?;
+    let sharing = sharing::vapp_section(&visit, &v).await?;
     // which hubs there are is the provider's business
     let placement =
         v.placement.as_ref().filter(|_| visit.place == Place::Provider).map(|p| placement_section(&visit, p));
@@ -243,6 +260,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
         {lease::note(&visit, &v)}
         {vm_section(&visit, &v, &vms)}
         {networks}
+        {sharing}
         {placement}
         {tasks}
     }

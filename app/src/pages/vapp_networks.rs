@@ -13,7 +13,6 @@ use domain::{network, vapp_network};
 use leptos::prelude::*;
 use model::{
     Action, Error, NetworkId, Result, can,
-    decide::Resource,
     network::{Network, NetworkForm},
     nic::{Attach, Nic},
     vapp::Vapp,
@@ -26,7 +25,7 @@ pub(super) fn routes(r: Routes) -> Routes {
 
 pub(super) async fn section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> Result<AnyView> {
     let networks = vapp_network::list(visit.domain(), &visit.actor, v.id).await?;
-    let may = visit.actor.may(Action::VappAddNetwork, Resource::Owned(v.org, v.owner));
+    let may = visit.actor.may(Action::VappAddNetwork, v.resource(&visit.actor));
     let adds = may && can::vapp(v, Action::VappAddNetwork).is_ok();
     let acts = adds.then(|| view! { <a href=href(visit, v.id, "/networks/add")>"Add a network"</a> }).into_any();
     if networks.is_empty() && vms.iter().all(|m| m.nics.is_empty()) {

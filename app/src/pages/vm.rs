@@ -1,5 +1,6 @@
 //! VMs in both portals: list, menus, and their power. The page of one is `vm_page`, its forms are in `vm_form`.
 use super::{
+    bulk,
     machine_state::vm_badge,
     power_menu::{POWER, PowerOp, main_line, main_op},
     sizes::memory_words,
@@ -14,7 +15,6 @@ use domain::vm;
 use leptos::prelude::*;
 use model::{
     Action, HubId, Kind, Result, VdcId, VmId, can,
-    decide::Resource,
     list::{ListQuery, VMS},
     vm::{Vm, VmState},
 };
@@ -51,7 +51,7 @@ pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<Vm> {
 }
 
 pub(super) fn may(visit: &Visit, v: &Vm, action: Action) -> bool {
-    visit.actor.may(action, Resource::Owned(v.org, v.owner))
+    visit.actor.may(action, v.resource(&visit.actor))
 }
 
 pub(super) fn suspended(v: &Vm) -> bool {
@@ -63,7 +63,13 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let page = vm::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &VMS, query, &page);
     let provider = visit.place == Place::Provider;
-    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("Address"), Head::new("vApp")];
+    let mut heads = vec![
+        Head::hidden("Choose"),
+        view.head("name", "Name"),
+        Head::new("State"),
+        Head::new("Address"),
+        Head::new("vApp"),
+    ];
     heads.push(Head::new("VDC"));
     if provider {
         heads.extend([Head::new("Organization"), Head::new("Hub")]);
@@ -84,7 +90,9 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else if view.is_empty() {
         view! { <Empty title="No VM fits">"Search for something else, or take a filter away."</Empty> }.into_any()
     } else {
-        view! { <Table caption="VMs" heads kind=TableKind::Tight list=true>{rows}</Table> }.into_any()
+        let bar = bulk::bar(&visit, Kind::Vm);
+        let table = view! { <Table caption="VMs" heads kind=TableKind::Tight list=true>{rows}</Table> };
+        view! { {table} {bar} }.into_any()
     };
     let body = view! {
         <PageHead title=ON sub=view.count() acts />
@@ -130,7 +138,9 @@ fn row(visit: &Visit, v: &Vm) -> impl IntoView + use<> {
     });
     let (cpus, memory) = (v.cpus.to_string(), memory_words(v.memory_mb));
     let since = v.since.map(|at| span(visit.now - at));
+    let (pick, choose) = (v.id.to_string(), format!("Choose {}", v.name));
     let cells = view! {
+        <PickCell value=pick label=choose form=bulk::FORM />
         <NameCell name=v.name.clone() href=href(visit, v.id, "") />
         <StateCell>{state}</StateCell>
         <Cell label="Address">{address}</Cell>

@@ -103,6 +103,22 @@ pub fn Row(#[prop(into)] id: String, #[prop(optional)] chosen: bool, children: C
     }
 }
 
+/// A box to choose the row by: posts `pick`, with the form of that id, or with the one that it stands in.
+#[component]
+pub fn PickCell(
+    #[prop(into)] value: String,
+    #[prop(into)] label: String,
+    #[prop(optional)] ticked: bool,
+    #[prop(optional)] form: &'static str,
+) -> impl IntoView {
+    let form = (!form.is_empty()).then_some(form);
+    view! {
+        <td role="cell" class="pick">
+            <input type="checkbox" name="pick" form=form value=value aria-label=label checked=ticked />
+        </td>
+    }
+}
+
 /// The row's name, a link to the thing itself. `why` is a second, smaller line.
 #[component]
 pub fn NameCell(

@@ -14,7 +14,7 @@ pub fn status(e: &Error) -> StatusCode {
         Error::SignInNeeded | Error::BadCredentials | Error::SignInRefused(_) => StatusCode::UNAUTHORIZED,
         Error::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::NotFound(_) => StatusCode::NOT_FOUND,
-        Error::Forbidden { .. } => StatusCode::FORBIDDEN,
+        Error::Forbidden { .. } | Error::NotShared { .. } => StatusCode::FORBIDDEN,
         Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Taken(_) | Error::Conflict(_) | Error::NotNow(_) | Error::OverQuota(_) => StatusCode::CONFLICT,
         Error::BadRequest(_) => StatusCode::BAD_REQUEST,
@@ -48,7 +48,7 @@ pub(super) fn belongs_to_form(e: &Error) -> bool {
 pub(super) fn title(e: &Error) -> &'static str {
     match e {
         Error::NotFound(_) => "Nothing here",
-        Error::Forbidden { .. } => "Not allowed",
+        Error::Forbidden { .. } | Error::NotShared { .. } => "Not allowed",
         Error::Unavailable(_) => "Not available right now",
         Error::BadRequest(_) => "That address can't be read",
         Error::NotNow(_) | Error::OverQuota(_) | Error::Conflict(_) => "Not now",

@@ -137,6 +137,20 @@ impl Routes {
         self.page(path.clone(), move |visit| form(visit, None)).route(Method::POST, path, handler)
     }
 
+    pub fn both_look<T, F, Fut, G, Gut>(mut self, rest: &str, page: F, look: G) -> Routes
+    where
+        T: Clone + Send + Sync + 'static,
+        F: Fn(Visit, Option<T>) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<Sheet>> + Send + 'static,
+        G: Fn(Visit, Values) -> Gut + Clone + Send + Sync + 'static,
+        Gut: Future<Output = Result<T>> + Send + 'static,
+    {
+        for place in PLACES {
+            self = self.look(format!("{place}{rest}"), page.clone(), look.clone());
+        }
+        self
+    }
+
     pub fn both_form<F, Fut, G, Gut>(mut self, rest: &str, page: F, act: G) -> Routes
     where
         F: Fn(Visit) -> Fut + Clone + Send + Sync + 'static,

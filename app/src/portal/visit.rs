@@ -9,7 +9,8 @@ use domain::Domain;
 use leptos::prelude::{AnyView, LeptosOptions};
 use model::{
     Action, Actor, Error, Kind, OrgId, Origin, Result,
-    decide::{Resource, authorize},
+    action::Reach,
+    decide::{Resource, authorize, list_scope},
     list::{FilterSpec, ListQuery, ListSpec, ORGANIZATION, for_provider},
 };
 use std::{str::FromStr, sync::Arc};
@@ -194,7 +195,9 @@ impl Visit {
 
     /// May the visitor do this to things of this place's organization?
     pub fn may(&self, action: Action) -> bool {
-        self.actor.may(action, self.resource())
+        // a list shows one's own things, and what is shared with one
+        let looks = !action.changes() && action.reach() == Reach::Mine;
+        self.actor.may(action, self.resource()) || looks && list_scope(&self.actor, action, self.org()).is_ok()
     }
 
     /// The same as a result, for pages that are about one action.

@@ -5,6 +5,7 @@ use model::{
     decide::{Resource, list_scope},
     event::{Change, Event},
     list::{ListQuery, Page},
+    share,
 };
 use uuid::Uuid;
 
@@ -22,7 +23,11 @@ pub async fn about(d: &Domain, actor: &Actor, org: OrgId, object: Uuid) -> Resul
 
 /// May this actor learn that this changed? The same rule as for the list of events.
 pub fn concerns(actor: &Actor, change: &Change) -> bool {
+    // of no one thing: who sees the list sees whatever it was
+    let on = match change.id {
+        None => Resource::Owned(change.org, actor.user),
+        Some(_) => share::resource(actor, change.org, change.owner, &change.shares),
+    };
     actor.may(Action::EventList, Resource::Owned(change.org, change.user))
-        || (change.org == actor.org
-            && change.kind.shown_by().is_some_and(|a| actor.may(a, Resource::Owned(change.org, change.owner))))
+        || (change.org == actor.org && change.kind.shown_by().is_some_and(|a| actor.may(a, on)))
 }

@@ -2,6 +2,7 @@
 pub mod affinity;
 pub mod audit;
 pub mod bootstrap;
+pub mod bulk;
 pub mod catalog;
 pub mod difference;
 pub mod disk;
@@ -16,12 +17,14 @@ pub mod network;
 pub mod nic;
 pub mod org;
 pub mod overview;
+pub mod owner;
 mod password;
 pub mod probe;
 pub mod profile;
 pub mod quota;
 pub mod role;
 pub mod session;
+pub mod share;
 pub mod simulator;
 pub mod sizing;
 pub mod snapshot;
@@ -100,7 +103,11 @@ impl Domain {
         let result = work.await;
         if let Err(e) = &result {
             match e {
-                Error::Forbidden { .. } | Error::NotFound(_) | Error::NotNow(_) | Error::OverQuota(_)
+                Error::Forbidden { .. }
+                | Error::NotShared { .. }
+                | Error::NotFound(_)
+                | Error::NotNow(_)
+                | Error::OverQuota(_)
                     if action.changes() =>
                 {
                     let reason = e.to_string();

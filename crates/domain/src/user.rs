@@ -1,5 +1,5 @@
 //! Users of an organization.
-use crate::Domain;
+use crate::{Domain, owner};
 use model::{
     Action, Actor, Error, Kind, OrgId, Result, RoleId, UserId, can, conflict,
     decide::{Resource, authorize, list_scope},
@@ -100,11 +100,21 @@ pub async fn reset_password(d: &Domain, actor: &Actor, id: UserId, password: Pas
     .await
 }
 
-/// The name of who is gone.
-pub async fn delete(d: &Domain, actor: &Actor, id: UserId) -> Result<String> {
+/// The name of who is gone. What they own goes to `heir`; without one it stays as it is, and is listed as stranded.
+pub async fn delete(d: &Domain, actor: &Actor, id: UserId, heir: Option<UserId>) -> Result<String> {
     let action = Action::UserDelete;
     d.attempt(actor, action, async {
-        let (mut tx, user) = hold(d, actor, action, id).await?;
+        d.store.user(actor, action, id).await?;
+        let mut tx = d.store.write(actor).await?;
+        // things before users: the order in which all take them
+        if let Some(heir) = heir {
+            for what in tx.things_of(id).await? {
+                let (record, ..) = owner::pass_on(&mut tx, what, heir).await?;
+                tx.record(record.with_task()).await?;
+            }
+        }
+        let user = tx.user(action, id).await?;
+        can::or_not_now(can::user(&user, action, actor.user))?;
         keep_an_administrator(&mut tx, &user).await?;
         tx.user_delete(&user).await?;
         let spec = UserSpec::from(&*user);

@@ -1,5 +1,5 @@
 //! Everything somebody can do, with its key (as in tasks, events and the audit), the right it takes and how far it reaches.
-use crate::{Kind, Right};
+use crate::{Kind, Right, share::Access};
 
 /// On whose things an action may be done by somebody who has its right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,8 @@ pub enum Reach {
     Org,
     /// As `Org` with the right; without it one's own things.
     OrgOrOwn,
-    /// With the right: one's own things, and everybody's of the organization for who may see all vApps.
+    /// With the right: one's own things and what is shared with one, and everybody's of the organization for who may see all of
+    /// that kind.
     Mine,
     /// One's own user only, no right needed.
     Oneself,
@@ -119,20 +120,22 @@ actions! {
     WorkRetry "work.retry" Hub HubManage Provider changes "try failed work again" "Tried again",
     KeysList "keys.list" Installation HubView Provider reads "see which keys are in use" "Looked at the keys of",
     KeysRotate "keys.rotate" Installation HubManage Provider changes "change the keys that secrets are sealed with" "Changed the keys of",
-    CatalogList "catalog.list" Catalog CatalogViewPublished Org reads "list catalogs" "Listed catalogs",
-    CatalogView "catalog.view" Catalog CatalogViewPublished Org reads "see a catalog" "Looked at catalog",
+    CatalogList "catalog.list" Catalog CatalogViewPublished Mine reads "list catalogs" "Listed catalogs",
+    CatalogView "catalog.view" Catalog CatalogViewPublished Mine reads "see a catalog" "Looked at catalog",
     CatalogCreate "catalog.create" Catalog CatalogCreate Org changes "create a catalog" "Created catalog",
-    CatalogEdit "catalog.edit" Catalog CatalogEdit Org changes "edit a catalog" "Edited catalog",
-    CatalogShare "catalog.share" Catalog CatalogShare Org changes "share a catalog" "Shared catalog",
-    CatalogDelete "catalog.delete" Catalog CatalogCreate Org changes "delete a catalog" "Deleted catalog",
-    CatalogAdd "catalog.add" Catalog CatalogAddVapp Org changes "add to a catalog" "Added to catalog",
-    TemplateView "template.view" Template TemplateView Org reads "see a template" "Looked at template",
-    TemplateUpload "template.upload" Template TemplateCreate Org changes "upload" "Uploaded",
-    TemplateDelete "template.delete" Template TemplateEdit Org changes "delete a template or media" "Deleted",
-    VersionDelete "template.version_delete" Template TemplateEdit Org changes "delete a version" "Deleted a version of",
-    TemplateLease "template.lease" Template TemplateEdit Org changes "renew a template's lease" "Renewed the lease of",
-    UploadView "upload.view" Upload TemplateCreate Org reads "see an upload" "Looked at upload",
-    UploadCancel "upload.cancel" Template TemplateCreate Org changes "cancel an upload" "Cancelled the upload of",
+    CatalogEdit "catalog.edit" Catalog CatalogEdit Mine changes "edit a catalog" "Edited catalog",
+    CatalogShare "catalog.share" Catalog CatalogShare Mine changes "share a catalog" "Shared catalog",
+    CatalogDelete "catalog.delete" Catalog CatalogCreate Mine changes "delete a catalog" "Deleted catalog",
+    CatalogAdd "catalog.add" Catalog CatalogAddVapp Mine changes "add to a catalog" "Added to catalog",
+    CatalogViewSharing "catalog.sharing" Catalog CatalogViewAcl Mine reads "see with whom a catalog is shared" "Looked at the sharing of catalog",
+    CatalogOwner "catalog.owner" Catalog CatalogOwner Mine changes "give a catalog to somebody" "Changed the owner of catalog",
+    TemplateView "template.view" Template TemplateView Mine reads "see a template" "Looked at template",
+    TemplateUpload "template.upload" Template TemplateCreate Mine changes "upload" "Uploaded",
+    TemplateDelete "template.delete" Template TemplateEdit Mine changes "delete a template or media" "Deleted",
+    VersionDelete "template.version_delete" Template TemplateEdit Mine changes "delete a version" "Deleted a version of",
+    TemplateLease "template.lease" Template TemplateEdit Mine changes "renew a template's lease" "Renewed the lease of",
+    UploadView "upload.view" Upload TemplateCreate Mine reads "see an upload" "Looked at upload",
+    UploadCancel "upload.cancel" Template TemplateCreate Mine changes "cancel an upload" "Cancelled the upload of",
     ImageBring "image.bring" Template TemplateView Org changes "bring an image to its hub" "Brought an image to its hub:",
     VappList "vapp.list" Vapp none Mine reads "list vApps and VMs" "Listed vApps",
     VappView "vapp.view" Vapp none Mine reads "see a vApp" "Looked at vApp",
@@ -148,6 +151,9 @@ actions! {
     VappDelete "vapp.delete" Vapp VappDelete Mine changes "delete a vApp" "Deleted vApp",
     VappCapture "vapp.capture" Vapp CatalogAddVapp Mine changes "capture a vApp as a template" "Captured",
     VappLease "vapp.lease" Vapp VappEdit Mine changes "change a vApp's lease" "Changed the lease of vApp",
+    VappViewSharing "vapp.sharing" Vapp VappViewAcl Mine reads "see with whom a vApp is shared" "Looked at the sharing of vApp",
+    VappShare "vapp.share" Vapp VappShare Mine changes "share a vApp" "Shared vApp",
+    VappOwner "vapp.owner" Vapp VappOwner Mine changes "give a vApp to somebody" "Changed the owner of vApp",
     VmView "vm.view" Vm none Mine reads "see a VM" "Looked at VM",
     VmCreate "vm.create" Vm VappCreate Mine changes "add a VM" "Added VM",
     VmEdit "vm.edit" Vm VmEdit Mine changes "edit a VM" "Edited VM",
@@ -183,8 +189,8 @@ actions! {
     DiskDelete "disk.delete" Disk DiskDelete Mine changes "delete a disk" "Deleted disk",
     OrgMetadata "org.metadata" Org OrgEdit Org changes "change an organization's metadata" "Changed the metadata of organization",
     VdcMetadata "vdc.metadata" Vdc VdcEdit Org changes "change a VDC's metadata" "Changed the metadata of VDC",
-    CatalogMetadata "catalog.metadata" Catalog CatalogEdit Org changes "change a catalog's metadata" "Changed the metadata of catalog",
-    TemplateMetadata "template.metadata" Template TemplateEdit Org changes "change a template's metadata" "Changed the metadata of",
+    CatalogMetadata "catalog.metadata" Catalog CatalogEdit Mine changes "change a catalog's metadata" "Changed the metadata of catalog",
+    TemplateMetadata "template.metadata" Template TemplateEdit Mine changes "change a template's metadata" "Changed the metadata of",
     NetworkMetadata "network.metadata" Network NetworkEdit Org changes "change a network's metadata" "Changed the metadata of network",
     DiskMetadata "disk.metadata" Disk DiskEdit Mine changes "change a disk's metadata" "Changed the metadata of disk",
     VappMetadata "vapp.metadata" Vapp VappEdit Mine changes "change a vApp's metadata" "Changed the metadata of vApp",
@@ -193,6 +199,9 @@ actions! {
     AffinityCreate "affinity.create" AffinityRule VmAffinity Org changes "create an affinity rule" "Created affinity rule",
     AffinityEdit "affinity.edit" AffinityRule VmAffinity Org changes "edit an affinity rule" "Edited affinity rule",
     AffinityDelete "affinity.delete" AffinityRule VmAffinity Org changes "delete an affinity rule" "Deleted affinity rule",
+    DiskOwner "disk.owner" Disk DiskOwner Mine changes "give a disk to somebody" "Changed the owner of disk",
+    StrandedList "stranded.list" User UserManage Org reads "list what nobody looks after" "Listed what nobody looks after",
+    StrandedGive "stranded.give" User UserManage Org changes "give away what nobody looks after" "Gave away what nobody looked after of",
     TaskCancel "task.cancel" Task TaskAbort OrgOrOwn changes "cancel a task" "Cancelled task",
     TaskList "task.list" Task TaskView OrgOrOwn reads "list tasks" "Listed tasks",
     TaskView "task.view" Task TaskView OrgOrOwn reads "see a task" "Looked at task",
@@ -216,6 +225,32 @@ impl Action {
         let words: Vec<&str> = self.phrase().split(' ').filter(|w| !matches!(*w, "a" | "an" | "the")).collect();
         let words = words.join(" ");
         words.get(..1).unwrap_or_default().to_uppercase() + words.get(1..).unwrap_or_default()
+    }
+
+    /// The right with which everybody's things of that kind are seen, not only one's own.
+    pub fn sees_all(self) -> Right {
+        match self.kind() {
+            Kind::Catalog | Kind::Template | Kind::Upload => Right::AdminView,
+            _ => Right::VappViewAll,
+        }
+    }
+
+    /// Is it about something that can be shared, or that is in such a thing?
+    pub fn on_shared(self) -> bool {
+        matches!(self.kind(), Kind::Vapp | Kind::Vm | Kind::Catalog | Kind::Template | Kind::Upload)
+            && !matches!(self, Action::VappCreate | Action::CatalogCreate)
+    }
+
+    /// How far a thing has to be shared with somebody who is not its owner.
+    pub fn access(self) -> Access {
+        use Action::*;
+        match self {
+            VappDelete | VmDelete | VappShare | VappOwner | CatalogDelete | CatalogShare | CatalogOwner | DiskOwner => {
+                Access::FullControl
+            }
+            _ if self.changes() => Access::Change,
+            _ => Access::ReadOnly,
+        }
     }
 
     /// Does it turn machines on or off, or something between?

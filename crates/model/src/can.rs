@@ -84,9 +84,6 @@ pub fn user(user: &User, action: Action, me: Option<UserId>) -> Result<(), WhyNo
             Err("The user signs in by the identity provider. The password is set there.".into())
         }
         Action::UserResetPassword if myself => Err("Change your own password on your profile.".into()),
-        Action::UserDelete if user.used.vms > 0 => {
-            Err(format!("The user owns {}. Give them to somebody else first.", count(user.used.vms, "VM", "VMs")))
-        }
         _ => Ok(()),
     }
 }

@@ -1,5 +1,10 @@
 //! Catalogs: templates that an organization keeps, or the provider shares.
-use crate::{CatalogId, OrgId, Problems, Result, name};
+use crate::{
+    Action, Actor, CatalogId, OrgId, Problems, Result, UserId,
+    decide::Resource,
+    name,
+    share::{self, Access, Grant, Subject},
+};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -8,7 +13,12 @@ pub struct Catalog {
     pub id: CatalogId,
     pub org: OrgId,
     pub org_name: String,
+    pub owner: Option<UserId>,
     pub owner_name: String,
+    /// The owner was removed or disabled: nobody looks after it.
+    pub stranded: bool,
+    /// With whom of its own organization it is shared.
+    pub shares: Vec<Grant>,
     pub name: String,
     pub description: String,
     pub shared_to_all: bool,
@@ -28,6 +38,15 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// As deciding sees it for somebody. What the provider shares to an organization is its members' to see, and nobody
+    /// else's to change.
+    pub fn resource(&self, actor: &Actor, action: Action) -> Resource {
+        if !action.changes() && self.org != actor.org && self.seen_by(actor.org) {
+            return Resource::Shared(actor.org, None, Some(Access::ReadOnly));
+        }
+        share::resource(actor, self.org, self.owner, &self.shares)
+    }
+
     pub fn seen_by(&self, org: OrgId) -> bool {
         self.org == org || self.shared_to_all || self.shared_to.contains(&org)
     }
@@ -41,6 +60,8 @@ pub struct CatalogSpec {
     pub shared_to_all: bool,
     pub shared_to: Vec<OrgId>,
     pub from_hubs: bool,
+    /// Everyone of its organization may read it from the beginning. Later, its sharing says who may do what.
+    pub open: bool,
 }
 
 impl CatalogSpec {
@@ -61,6 +82,7 @@ impl From<&Catalog> for CatalogSpec {
             shared_to_all: c.shared_to_all,
             shared_to: c.shared_to.clone(),
             from_hubs: c.from_hubs,
+            open: c.shares.iter().any(|g| g.subject == Subject::Everyone),
         }
     }
 }

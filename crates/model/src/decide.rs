@@ -1,5 +1,5 @@
 //! Who may do what: one function, deny by default.
-use crate::{Action, Actor, Error, OrgId, Result, Right, UserId, action::Reach};
+use crate::{Action, Actor, Error, OrgId, Result, Right, RoleId, UserId, action::Reach, share::Access};
 
 /// What an action is about, as far as deciding needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub enum Resource {
     Of(OrgId),
     /// Something in an organization that one user owns, or that is that user.
     Owned(OrgId, Option<UserId>),
+    /// The same, and how far it is shared with the one who asks.
+    Shared(OrgId, Option<UserId>, Option<Access>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +19,18 @@ pub enum Decision {
     Allow,
     /// Said openly. The right is missing whatever the object is, so this says nothing about the object.
     Forbid(Option<Right>),
+    /// It is shared with them, and not that far: so much would be needed. Who gets this sees the object anyway.
+    Short(Access),
     /// Answered like a missing object.
     Hide,
 }
 
 pub fn decide(actor: &Actor, action: Action, on: Resource) -> Decision {
-    let (org, owner) = match on {
-        Resource::Installation => (None, None),
-        Resource::Of(org) => (Some(org), None),
-        Resource::Owned(org, owner) => (Some(org), owner),
+    let (org, owner, given) = match on {
+        Resource::Installation => (None, None, None),
+        Resource::Of(org) => (Some(org), None, None),
+        Resource::Owned(org, owner) => (Some(org), owner, None),
+        Resource::Shared(org, owner, given) => (Some(org), owner, given),
     };
     let own = owner.is_some() && owner == actor.user;
     let has = action.right().is_some_and(|r| actor.has(r));
@@ -37,7 +42,9 @@ pub fn decide(actor: &Actor, action: Action, on: Resource) -> Decision {
         Reach::OrgOrOwn if has && near => Decision::Allow,
         Reach::OrgOrOwn => Decision::Hide,
         Reach::Mine if action.right().is_some() && !has => Decision::Forbid(action.right()),
-        Reach::Mine if near && (own || actor.provider || actor.has(Right::VappViewAll)) => Decision::Allow,
+        Reach::Mine if near && (own || actor.provider || actor.has(action.sees_all())) => Decision::Allow,
+        Reach::Mine if near && given >= Some(action.access()) => Decision::Allow,
+        Reach::Mine if near && given.is_some() => Decision::Short(action.access()),
         Reach::Mine => Decision::Hide,
         _ if !has => Decision::Forbid(action.right()),
         Reach::Provider if actor.provider => Decision::Allow,
@@ -52,6 +59,7 @@ pub fn authorize(actor: &Actor, action: Action, on: Resource) -> Result<()> {
     match decide(actor, action, on) {
         Decision::Allow => Ok(()),
         Decision::Forbid(right) => Err(Error::Forbidden { action, right }),
+        Decision::Short(needed) => Err(Error::NotShared { action, needed }),
         Decision::Hide => Err(Error::NotFound(action.kind())),
     }
 }
@@ -61,8 +69,8 @@ pub fn authorize(actor: &Actor, action: Action, on: Resource) -> Result<()> {
 pub enum Scope {
     All,
     Org(OrgId),
-    /// Of that organization, what the user owns.
-    Own(OrgId, UserId),
+    /// Of that organization, what the user owns, and what is shared with the user or with the role.
+    Own(OrgId, UserId, RoleId),
 }
 
 /// The scope of a list, wished for one organization or (None) for as much as one may see.
@@ -73,7 +81,7 @@ pub fn list_scope(actor: &Actor, action: Action, wish: Option<OrgId>) -> Result<
         }
         return match (action.right(), actor.user) {
             (Some(r), Some(user)) if !actor.has(r) && action.reach() == Reach::OrgOrOwn => {
-                Ok(Scope::Own(actor.org, user))
+                Ok(Scope::Own(actor.org, user, actor.role))
             }
             (Some(r), _) if !actor.has(r) => Err(Error::Forbidden { action, right: Some(r) }),
             _ => Ok(Scope::All),
@@ -83,11 +91,12 @@ pub fn list_scope(actor: &Actor, action: Action, wish: Option<OrgId>) -> Result<
         Decision::Allow => Ok(Scope::Org(org)),
         Decision::Hide if matches!(action.reach(), Reach::OrgOrOwn | Reach::Mine) && org == actor.org => {
             match actor.user {
-                Some(user) => Ok(Scope::Own(org, user)),
+                Some(user) => Ok(Scope::Own(org, user, actor.role)),
                 None => Err(Error::NotFound(action.kind())),
             }
         }
         Decision::Forbid(right) => Err(Error::Forbidden { action, right }),
+        Decision::Short(needed) => Err(Error::NotShared { action, needed }),
         Decision::Hide => Err(Error::NotFound(action.kind())),
     }
 }

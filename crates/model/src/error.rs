@@ -1,5 +1,5 @@
 //! The one error type below HTTP. Each face maps it once.
-use crate::{Action, Kind, Right};
+use crate::{Action, Kind, Right, share::Access};
 use std::fmt;
 use time::OffsetDateTime;
 
@@ -20,6 +20,8 @@ pub enum Error {
     NotFound(Kind),
     /// May be seen, may not be done.
     Forbidden { action: Action, right: Option<Right> },
+    /// It is shared with whoever asks, and not that far.
+    NotShared { action: Action, needed: Access },
     /// Fields that need another value.
     Invalid(Vec<FieldError>),
     /// A name that another living object has.
@@ -107,6 +109,12 @@ impl fmt::Display for Error {
                     right.name()
                 )
             }
+            Error::NotShared { action, needed } => write!(
+                f,
+                "To {} takes \u{201c}{}\u{201d} access, and it is not shared with you that far. Ask its owner.",
+                action.phrase(),
+                needed.label()
+            ),
             Error::Forbidden { action, right: None } => write!(f, "Only the provider can {}.", action.phrase()),
             Error::Invalid(list) => {
                 for (i, e) in list.iter().enumerate() {

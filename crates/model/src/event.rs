@@ -1,5 +1,5 @@
 //! Events: what happened, for people who follow along.
-use crate::{EventId, Kind, OrgId, UserId};
+use crate::{EventId, Kind, OrgId, UserId, share::Grant};
 use serde::Serialize;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -34,4 +34,6 @@ pub struct Change {
     pub owner: Option<UserId>,
     pub kind: Kind,
     pub id: Option<Uuid>,
+    /// With whom it is shared, or was until now.
+    pub shares: Vec<Grant>,
 }

@@ -179,6 +179,12 @@ pub static DISKS: ListSpec = ListSpec {
     ],
 };
 
+pub static STRANDED: ListSpec = ListSpec {
+    sorts: &[sort("name", "Name"), sort("created", "Created")],
+    descending: false,
+    filters: &[ORGANIZATION, FilterSpec { key: "owner", label: "Owner", options: &[] }],
+};
+
 pub static POLICIES: ListSpec =
     ListSpec { sorts: &[sort("name", "Name"), sort("created", "Created")], descending: false, filters: &[] };
 

@@ -32,6 +32,7 @@ rights! {
     OrgDelete "Organization: Delete" provider,
     OrgEditLeases "Organization: Edit Leases Policy" tenant,
     OrgEditOAuth "Organization: Edit OAuth Settings" tenant,
+    AdminView "General: Administrator View" tenant,
     UserView "Group / User: View" tenant,
     UserManage "Group / User: Manage" tenant,
     RightView "Right: View" tenant,

@@ -1,8 +1,10 @@
 //! Templates: what a vApp is made from. They come from hubs, and a catalog shows them.
 use crate::{
-    CatalogId, OrgId, TemplateId,
+    Action, Actor, CatalogId, OrgId, TemplateId, UserId,
+    decide::Resource,
     hub::HubId,
     nic::{Attach, IpMode, NicSpec},
+    share::{self, Access, Grant},
     vm::Disk,
 };
 use serde::{Deserialize, Serialize};
@@ -155,6 +157,11 @@ pub struct Template {
     pub id: TemplateId,
     pub catalog: CatalogId,
     pub catalog_name: String,
+    pub catalog_owner: Option<UserId>,
+    /// With whom of its organization, and with which others, its catalog is shared.
+    pub shares: Vec<Grant>,
+    pub seen_by_all: bool,
+    pub seen_by: Vec<OrgId>,
     pub org: OrgId,
     pub org_name: String,
     pub kind: ItemKind,
@@ -184,6 +191,15 @@ pub struct Template {
 }
 
 impl Template {
+    /// As deciding sees it for somebody: as its catalog.
+    pub fn resource(&self, actor: &Actor, action: Action) -> Resource {
+        let published = self.seen_by_all || self.seen_by.contains(&actor.org);
+        if !action.changes() && self.org != actor.org && published {
+            return Resource::Shared(actor.org, None, Some(Access::ReadOnly));
+        }
+        share::resource(actor, self.org, self.catalog_owner, &self.shares)
+    }
+
     /// Its first upload has not come to its end.
     pub fn blank(&self) -> bool {
         self.source.is_empty() && self.kind == ItemKind::Template && self.vms.is_empty()

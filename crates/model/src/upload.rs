@@ -1,5 +1,5 @@
 //! Uploads: files on their way into a catalog.
-use crate::{CatalogId, OrgId, Problems, Result, TemplateId, UploadId, name, template::ItemKind};
+use crate::{CatalogId, OrgId, Problems, Result, TemplateId, UploadId, UserId, name, share::Grant, template::ItemKind};
 use serde::Serialize;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -50,6 +50,9 @@ pub struct Upload {
     pub id: UploadId,
     pub org: OrgId,
     pub catalog: CatalogId,
+    pub catalog_owner: Option<UserId>,
+    /// With whom its catalog is shared.
+    pub shares: Vec<Grant>,
     pub catalog_name: String,
     pub template: TemplateId,
     pub name: String,

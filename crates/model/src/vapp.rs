@@ -1,10 +1,12 @@
 //! vApps: machines that belong together, are placed together and start in order.
 use crate::{
-    OrgId, Problems, Result, TemplateId, UserId, VappId, VdcId,
+    Actor, OrgId, Problems, Result, TemplateId, UserId, VappId, VdcId,
+    decide::Resource,
     hub::HubId,
     lease::Lease,
     name,
     placement::Placement,
+    share::{self, Grant},
     vm::{VmSpec, VmState},
 };
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,9 @@ pub struct Vapp {
     pub vdc_enabled: bool,
     pub owner: Option<UserId>,
     pub owner_name: String,
+    /// The owner was removed or disabled: nobody looks after it.
+    pub stranded: bool,
+    pub shares: Vec<Grant>,
     pub template: Option<TemplateId>,
     pub name: String,
     pub description: String,
@@ -101,6 +106,11 @@ impl Vapp {
             () if n.suspended == n.all => VappState::Suspended,
             () => VappState::Mixed,
         }
+    }
+
+    /// As deciding sees it for somebody.
+    pub fn resource(&self, actor: &Actor) -> Resource {
+        share::resource(actor, self.org, self.owner, &self.shares)
     }
 
     pub fn stale(&self) -> bool {

@@ -1,11 +1,13 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
 use crate::{
-    DiskId, OrgId, Problems, Result, SizingId, UserId, VappId, VdcId, VmId,
+    Actor, DiskId, OrgId, Problems, Result, SizingId, UserId, VappId, VdcId, VmId,
+    decide::Resource,
     disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB},
     hub::HubId,
     name,
     nic::{self, Nic, NicSpec},
     quota::Amount,
+    share::{self, Grant},
 };
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -225,6 +227,8 @@ pub struct Vm {
     pub vapp_name: String,
     pub owner: Option<UserId>,
     pub owner_name: String,
+    /// With whom its vApp is shared.
+    pub shares: Vec<Grant>,
     pub name: String,
     pub description: String,
     pub computer_name: String,
@@ -285,6 +289,11 @@ pub struct Vm {
 }
 
 impl Vm {
+    /// As deciding sees it for somebody.
+    pub fn resource(&self, actor: &Actor) -> Resource {
+        share::resource(actor, self.org, self.owner, &self.shares)
+    }
+
     /// One state from intent and what was seen. A silent hub changes nothing here: `stale` says so.
     pub fn state(&self) -> VmState {
         if self.deleted {

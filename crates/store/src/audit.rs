@@ -141,7 +141,7 @@ impl Store {
         b.push("t.id = ").push_bind(id.0);
         match scope {
             Scope::All => {}
-            Scope::Org(org) | Scope::Own(org, _) => {
+            Scope::Org(org) | Scope::Own(org, ..) => {
                 b.push(" and t.org_id = ").push_bind(org.0);
             }
         }

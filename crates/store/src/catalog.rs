@@ -3,22 +3,27 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
-    Action, Actor, CatalogId, OrgId, Result,
+    Action, Actor, CatalogId, OrgId, Result, UserId,
     catalog::{Catalog, CatalogSpec},
     decide::{Resource, Scope},
     list::{ListQuery, Page},
 };
-use sqlx::{FromRow, PgExecutor};
+use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.id, t.org_id, o.name as org_name, coalesce(u.name, '') as owner_name, t.name, t.description, t.shared_to_all, t.from_hubs, \
+    columns: concat!(
+        shares_column!("t.id"),
+        ", t.owner_id, u.id is not null and (u.deleted_at is not null or not u.enabled) as stranded, \
+        t.id, t.org_id, o.name as org_name, coalesce(u.name, '') as owner_name, t.name, t.description, t.shared_to_all, t.from_hubs, \
         array(select s.org_id from catalog_shares s where s.catalog_id = t.id order by 1) as shared_to, \
         (select count(*) from templates i where i.catalog_id = t.id and i.deleted_at is null) as templates, \
-        t.contents, t.version, t.created_at, t.updated_at, t.updated_by",
+        t.contents, t.version, t.created_at, t.updated_at, t.updated_by"
+    ),
     from: "catalogs t join organizations o on o.id = t.org_id left join users u on u.id = t.owner_id",
     count_from: "catalogs t",
     living: "t.deleted_at is null",
@@ -27,7 +32,8 @@ const SQL: ListSql = ListSql {
     action: "",
     // what is shared to an organization belongs to its list
     org: "t.org_id = {} or t.shared_to_all or exists (select from catalog_shares s where s.catalog_id = t.id and s.org_id = {})",
-    owner: "t.owner_id",
+    // what the provider shares to an organization is for everybody of it
+    owner: concat!("t.org_id <> {org} or ", owned_or_shared!("t.owner_id", "t.id")),
 };
 
 #[derive(FromRow)]
@@ -35,7 +41,10 @@ struct Row {
     id: Uuid,
     org_id: Uuid,
     org_name: String,
+    owner_id: Option<Uuid>,
     owner_name: String,
+    stranded: bool,
+    shares: Json<Vec<GrantJson>>,
     name: String,
     description: String,
     shared_to_all: bool,
@@ -54,7 +63,10 @@ fn read(r: Row) -> Result<Catalog> {
         id: CatalogId(r.id),
         org: OrgId(r.org_id),
         org_name: r.org_name,
+        owner: r.owner_id.map(UserId),
         owner_name: r.owner_name,
+        stranded: r.stranded,
+        shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         name: r.name,
         description: r.description,
         shared_to_all: r.shared_to_all,
@@ -77,10 +89,8 @@ async fn find(db: impl PgExecutor<'_>, id: CatalogId) -> Result<Option<Catalog>>
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
-/// What is shared to somebody's organization is theirs to see, and nobody else's to change.
 fn resource(actor: &Actor, action: Action) -> impl Fn(&Catalog) -> Resource {
-    let (own, looks) = (actor.org, !action.changes());
-    move |c| if looks && c.seen_by(own) { Resource::Of(own) } else { Resource::Of(c.org) }
+    move |c| c.resource(actor, action)
 }
 
 impl Store {
@@ -119,6 +129,12 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        if s.open {
+            sqlx::query!("insert into shares (object_id, org_id, access) values ($1, $2, 'ReadOnly')", id.0, org.0)
+                .execute(&mut *self.tx)
+                .await
+                .map_err(mapped)?;
+        }
         self.catalog_set_shares(id, &s.shared_to).await
     }
 

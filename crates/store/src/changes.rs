@@ -18,8 +18,17 @@ impl Store {
     }
 
     /// Something that a hub reported changed. This replica's streams hear of it at once, the others' by notification.
-    pub fn tell(&self, change: Change) {
-        let _ = self.changes.send(change); // nobody listens: fine
+    pub fn tell(&self, mut change: Change) {
+        let Some(id) = change.id.filter(|_| self.changes.receiver_count() > 0) else {
+            let _ = self.changes.send(change); // nobody listens: fine
+            return;
+        };
+        let store = self.clone();
+        tokio::spawn(async move {
+            // without it those whom it is shared with see it a little later
+            change.shares.extend(store.audience(change.kind, id).await.unwrap_or_default());
+            let _ = store.changes.send(change);
+        });
     }
 
     /// Sends and receives notifications until the pool is closed. It survives a database that goes away.
@@ -72,11 +81,17 @@ impl Store {
         for r in rows {
             *seen = Some(r.snapshot);
             let (Some(org), Some(kind)) = (r.org_id, r.object_kind) else { continue };
+            let kind = Kind::parse(&kind).unwrap_or(Kind::Installation);
+            let shares = match r.object_id {
+                Some(id) if self.changes.receiver_count() > 0 => self.audience(kind, id).await?,
+                _ => Vec::new(),
+            };
             let change = Change {
+                shares,
                 org: OrgId(org),
                 user: r.user_id.map(UserId),
                 owner: r.owner_id.map(UserId),
-                kind: Kind::parse(&kind).unwrap_or(Kind::Installation),
+                kind,
                 id: r.object_id,
             };
             let _ = self.changes.send(change); // nobody listens: fine

@@ -227,7 +227,8 @@ impl Store {
         .await
         .map_err(mapped)?;
         if news.rows_affected() > 0 {
-            let change = |kind, id| Change { org: image.org, user: None, owner: None, kind, id: Some(id) };
+            let change =
+                |kind, id| Change { org: image.org, user: None, owner: None, kind, id: Some(id), shares: Vec::new() };
             self.tell(change(Kind::Task, TaskId(image.id).0));
             self.tell(change(Kind::Template, image.template.0));
         }

@@ -1,6 +1,11 @@
 //! Leases of vApps and templates. The database's clock counts them, so that all replicas agree on when one ends; whoever
 //! ends one holds its thing's lock and looks once more.
-use crate::{Authorized, Store, Write, constraint::mapped, list::Build};
+use crate::{
+    Authorized, Store, Write,
+    constraint::mapped,
+    list::{Build, owned},
+    share::owned_or_shared,
+};
 use model::{
     Kind, OrgId, Result, TemplateId, UserId, VappId, VmId,
     decide::Scope,
@@ -107,8 +112,9 @@ impl Store {
             Scope::Org(org) => {
                 b.push(" and l.org_id = ").push_bind(org.0);
             }
-            Scope::Own(org, user) => {
-                b.push(" and l.org_id = ").push_bind(org.0).push(" and a.owner_id = ").push_bind(user.0);
+            Scope::Own(org, user, role) => {
+                b.push(" and l.org_id = ").push_bind(org.0);
+                owned(&mut b, owned_or_shared!("a.owner_id", "a.id"), (org, user, role));
             }
         }
         b.push(" order by l.ends_at, a.id limit ").push_bind(most);

@@ -1,7 +1,7 @@
 //! Keyset pages. The shape of a list's SQL is put together here from constants; what people type is always bound.
 use crate::{Store, constraint::mapped};
 use model::{
-    Action, OrgId, Result,
+    Action, OrgId, Result, RoleId, UserId,
     decide::Scope,
     list::{COUNT_TO, Cursor, ListQuery, MAX_LIMIT, ORGANIZATION, Page, Total},
 };
@@ -22,7 +22,7 @@ pub(crate) struct ListSql {
     /// The column with an action's key, found by the words people read for it; empty without one.
     pub action: &'static str,
     /// The columns of organization and owner, for the scope. Where a column is not enough, a condition with `{}` for the
-    /// organization.
+    /// organization, and `{user}`, `{org}` and `{role}` for whoever owns.
     pub org: &'static str,
     pub owner: &'static str,
 }
@@ -187,12 +187,33 @@ impl ListSql {
         match scope {
             Scope::All => {}
             Scope::Org(org) => self.of_org(b, org),
-            Scope::Own(org, user) => {
+            Scope::Own(org, user, role) => {
                 self.of_org(b, org);
-                b.push(format_args!(" and {} = ", self.owner)).push_bind(user.0);
+                owned(b, self.owner, (org, user, role));
             }
         }
     }
+}
+
+/// What somebody owns, or is given: by a column, or by a condition with `{user}`, `{org}` and `{role}` in it.
+pub(crate) fn owned(b: &mut Build<'_>, owner: &str, (org, user, role): (OrgId, UserId, RoleId)) {
+    b.push(" and (");
+    if !owner.contains('{') {
+        b.push(owner).push(" = ").push_bind(user.0);
+    } else {
+        for part in owner.split_inclusive('}') {
+            let Some((before, who)) = part.split_once('{') else {
+                b.push(part);
+                continue;
+            };
+            b.push(before).push_bind(match who {
+                "org}" => org.0,
+                "role}" => role.0,
+                _ => user.0,
+            });
+        }
+    }
+    b.push(")");
 }
 
 impl ListSql {

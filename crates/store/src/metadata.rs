@@ -1,5 +1,5 @@
 //! Metadata of things, and the security tags of VMs.
-use crate::{Authorized, Store, Write, constraint::mapped, list::Build};
+use crate::{Authorized, Store, Write, constraint::mapped, list::{Build, owned}};
 use model::{
     Error, OrgId, Result, VmId,
     decide::Scope,
@@ -88,8 +88,9 @@ impl Store {
             Scope::Org(org) => {
                 b.push(" and t.org_id = ").push_bind(org.0);
             }
-            Scope::Own(org, user) => {
-                b.push(" and t.org_id = ").push_bind(org.0).push(" and t.owner_id = ").push_bind(user.0);
+            Scope::Own(org, user, role) => {
+                b.push(" and t.org_id = ").push_bind(org.0);
+                owned(&mut b, crate::vm::SQL.owner, (org, user, role));
             }
         }
         b.push(" group by g.tag order by g.tag limit 1000");

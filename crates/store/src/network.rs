@@ -182,9 +182,9 @@ impl Store {
 
     /// The NICs on a network, of the machines that somebody sees.
     pub async fn network_uses(&self, network: &Authorized<Network>, scope: Scope) -> Result<Vec<NetworkUse>> {
-        let owner = match scope {
-            Scope::Own(_, user) => Some(user.0),
-            Scope::All | Scope::Org(_) => None,
+        let (owner, role) = match scope {
+            Scope::Own(_, user, role) => (Some(user.0), Some(role.0)),
+            Scope::All | Scope::Org(_) => (None, None),
         };
         let rows = sqlx::query!(
             r#"select v.id, v.name, v.vapp_id, p.name as vapp_name, d.name as vdc_name, n.idx, n.mode, host(a.address) as address, n.mac,
@@ -193,9 +193,14 @@ impl Store {
                from (select n.id as nic_id from nics n where n.network_id = $1 union select nic_id from addresses where network_id = $1) x
                join nics n on n.id = x.nic_id join vms v on v.id = n.vm_id join vapps p on p.id = v.vapp_id join vdcs d on d.id = v.vdc_id
                left join addresses a on a.nic_id = n.id and a.network_id = $1
-               where $2::uuid is null or v.owner_id = $2 order by lower(v.name), v.id, n.idx, a.address limit 500"#,
+               where $2::uuid is null or v.owner_id = $2
+                  or v.vapp_id in (select s.object_id from shares s where s.org_id = $4
+                                   and (s.user_id = $2 or s.role_id = $3 or (s.user_id is null and s.role_id is null)))
+               order by lower(v.name), v.id, n.idx, a.address limit 500"#,
             network.id.0,
-            owner
+            owner,
+            role,
+            network.org.0
         )
         .fetch_all(&self.pool)
         .await

@@ -1,5 +1,11 @@
 //! The numbers of a dashboard, in one query.
-use crate::{Store, constraint::mapped, list::Build, task::FAILED_TODAY, vm};
+use crate::{
+    Store,
+    constraint::mapped,
+    list::{Build, owned},
+    task::FAILED_TODAY,
+    vm,
+};
 use model::{Kind, Result, audit::Outcome, decide::Scope};
 use sqlx::FromRow;
 
@@ -49,9 +55,9 @@ fn count(
         Scope::Org(id) => {
             b.push(format_args!(" and t.{org} = ")).push_bind(id.0);
         }
-        Scope::Own(id, user) => {
+        Scope::Own(id, user, role) => {
             b.push(format_args!(" and t.{org} = ")).push_bind(id.0);
-            b.push(format_args!(" and t.{owner} = ")).push_bind(user.0);
+            owned(b, owner, (id, user, role));
         }
     }
     b.push(format_args!(") as {name}"));
@@ -68,13 +74,13 @@ impl Store {
             Outcome::Refused.key()
         );
         let mut b = Build::new("select ");
-        count(&mut b, "orgs", of.orgs, "organizations", ("id", "id"), LIVING);
+        count(&mut b, "orgs", of.orgs, "organizations", ("id", "t.id"), LIVING);
         b.push(", ");
-        count(&mut b, "disabled_orgs", of.orgs, "organizations", ("id", "id"), &disabled);
+        count(&mut b, "disabled_orgs", of.orgs, "organizations", ("id", "t.id"), &disabled);
         b.push(", ");
-        count(&mut b, "vdcs", of.vdcs, "vdcs", ("org_id", "org_id"), LIVING);
+        count(&mut b, "vdcs", of.vdcs, "vdcs", ("org_id", "t.org_id"), LIVING);
         b.push(", ");
-        let machine = ("org_id", "owner_id");
+        let machine = ("org_id", vm::SQL.owner);
         let (here, running, failed) =
             (vm::SQL.living_and(""), vm::SQL.living_and(vm::RUNNING), vm::SQL.living_and(vm::FAILED));
         count(&mut b, "vms", of.vms, "vms", machine, &here);
@@ -83,11 +89,11 @@ impl Store {
         b.push(", ");
         count(&mut b, "failed_vms", of.vms, "vms", machine, &failed);
         b.push(", ");
-        count(&mut b, "users", of.users, "users", ("org_id", "id"), LIVING);
+        count(&mut b, "users", of.users, "users", ("org_id", "t.id"), LIVING);
         b.push(", ");
-        count(&mut b, "failed", of.tasks, "tasks", ("org_id", "user_id"), FAILED_TODAY);
+        count(&mut b, "failed", of.tasks, "tasks", ("org_id", "t.user_id"), FAILED_TODAY);
         b.push(", ");
-        count(&mut b, "refused", of.audit, "audit", ("org_id", "user_id"), &refused);
+        count(&mut b, "refused", of.audit, "audit", ("org_id", "t.user_id"), &refused);
         b.build_query_as().fetch_one(&self.pool).await.map_err(mapped)
     }
 }

@@ -103,7 +103,7 @@ impl Store {
         let mut page = self.page(&SQL, scope, q, filter, read).await?;
         let place = match scope {
             Scope::All => None,
-            Scope::Org(org) | Scope::Own(org, _) => Some(org),
+            Scope::Org(org) | Scope::Own(org, ..) => Some(org),
         };
         self.count_users_in(place, &mut page.items).await?;
         Ok(page)

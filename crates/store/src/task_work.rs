@@ -112,8 +112,14 @@ impl Store {
         .await
         .map_err(mapped)?;
         if done.rows_affected() == 1 {
-            let change =
-                Change { org: task.org, user: task.user, owner: task.user, kind: Kind::Task, id: Some(task.id.0) };
+            let change = Change {
+                org: task.org,
+                user: task.user,
+                owner: task.user,
+                kind: Kind::Task,
+                id: Some(task.id.0),
+                shares: Vec::new(),
+            };
             self.tell(change);
         }
         Ok(done.rows_affected() == 1 && status.ended())

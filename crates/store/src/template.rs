@@ -3,10 +3,11 @@ use crate::{
     Authorized, Store,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
-    Action, Actor, CatalogId, HubId, OrgId, Result, TemplateId,
-    decide::{Resource, Scope},
+    Action, Actor, CatalogId, HubId, OrgId, Result, TemplateId, UserId,
+    decide::Scope,
     list::{ListQuery, Page},
     template::{ItemKind, Parameter, Template, TemplateSpec, TemplateVm},
 };
@@ -16,13 +17,16 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
-    columns: "t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.description, t.source, t.by_instance, \
+    columns: concat!(
+        shares_column!("c.id"),
+        ", c.owner_id as catalog_owner, t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.description, t.source, t.by_instance, \
         t.os, t.icon, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
         (select max(b.seen_at) from hub_templates h join hubs b on b.id = h.hub_id where h.source = t.source \
          having bool_and(b.state = 'unreachable')) as as_of, \
         c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
         exists (select from leases l where l.object_id = t.id and l.expired_at is not null) as expired, \
-        t.version, t.created_at, t.updated_at",
+        t.version, t.created_at, t.updated_at"
+    ),
     from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id",
     count_from: "templates t join catalogs c on c.id = t.catalog_id",
     living: "t.deleted_at is null and c.deleted_at is null",
@@ -30,7 +34,7 @@ const SQL: ListSql = ListSql {
     search: &["t.name", "t.description", "t.os"],
     action: "",
     org: "t.org_id = {} or c.shared_to_all or exists (select from catalog_shares s where s.catalog_id = c.id and s.org_id = {})",
-    owner: "c.owner_id",
+    owner: concat!("c.org_id <> {org} or ", owned_or_shared!("c.owner_id", "c.id")),
 };
 
 #[derive(FromRow)]
@@ -55,6 +59,8 @@ struct Row {
     shared_to_all: bool,
     shared_to: Vec<Uuid>,
     expired: bool,
+    catalog_owner: Option<Uuid>,
+    shares: Json<Vec<GrantJson>>,
     version: i64,
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
@@ -65,6 +71,10 @@ fn read(r: Row) -> Result<Template> {
         id: TemplateId(r.id),
         catalog: CatalogId(r.catalog_id),
         catalog_name: r.catalog_name,
+        catalog_owner: r.catalog_owner.map(UserId),
+        shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
+        seen_by_all: r.shared_to_all,
+        seen_by: r.shared_to.into_iter().map(OrgId).collect(),
         org: OrgId(r.org_id),
         org_name: r.org_name,
         kind: ItemKind::parse(&r.kind).unwrap_or_default(),
@@ -98,11 +108,7 @@ impl Store {
         let mut b = SQL.one();
         b.push("t.id = ").push_bind(id.0);
         let row: Option<Row> = b.build_query_as().fetch_optional(&self.pool).await.map_err(mapped)?;
-        // shared to the asker's organization: as if it were its own
-        let own = actor.org;
-        let seen = row.as_ref().is_some_and(|r| r.shared_to_all || r.shared_to.contains(&own.0));
-        let found = row.map(read).transpose()?;
-        Authorized::check(actor, action, found, |t| Resource::Of(if seen { own } else { t.org }))
+        Authorized::check(actor, action, row.map(read).transpose()?, |t| t.resource(actor, action))
     }
 
     /// Does that organization see it: as its own, or because it is shared to it?

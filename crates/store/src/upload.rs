@@ -1,14 +1,15 @@
 //! Uploads and their files. A byte counts as received only once it is on the disk; parts of one file come one after the
 //! other, and whoever writes one holds the file for so long.
-use crate::{Authorized, Claim, Store, Write, constraint::mapped};
+use crate::{Authorized, Claim, Store, Write, constraint::mapped, share::GrantJson};
 use model::{
-    Action, Actor, CatalogId, Error, FieldError, Kind, OrgId, Result, TaskId, TemplateId, UploadId,
+    Action, Actor, CatalogId, Error, FieldError, Kind, OrgId, Result, TaskId, TemplateId, UploadId, UserId,
     decide::Resource,
     event::Change,
+    share,
     template::ItemKind,
     upload::{Upload, UploadFile, UploadSpec, UploadState},
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, types::Json};
 use std::time::Duration;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -39,6 +40,8 @@ pub struct UploadWork {
 struct Row {
     id: Uuid,
     org_id: Uuid,
+    catalog_owner: Option<Uuid>,
+    shares: Json<Vec<GrantJson>>,
     catalog_id: Uuid,
     catalog_name: String,
     template_id: Uuid,
@@ -64,10 +67,12 @@ async fn find(db: &mut PgConnection, by: By<'_>) -> Result<Option<Upload>> {
     };
     let row = sqlx::query_as!(
         Row,
-        "select u.id, u.org_id, t.catalog_id, c.name as catalog_name, u.template_id, t.name, t.kind, u.link, u.state, u.problem,
+        r#"select u.id, u.org_id, c.owner_id as catalog_owner,
+                (select coalesce(jsonb_agg(jsonb_build_object('user', s.user_id, 'role', s.role_id, 'access', s.access)), '[]')
+                 from shares s where s.object_id = c.id) as "shares!: Json<Vec<GrantJson>>", t.catalog_id, c.name as catalog_name, u.template_id, t.name, t.kind, u.link, u.state, u.problem,
                 u.user_name, u.created_at, u.ends_at
          from uploads u join templates t on t.id = u.template_id join catalogs c on c.id = t.catalog_id
-         where ($1::uuid is null or u.id = $1) and ($2::text is null or u.link = $2) and ($1 is not null or $2 is not null)",
+         where ($1::uuid is null or u.id = $1) and ($2::text is null or u.link = $2) and ($1 is not null or $2 is not null)"#,
         id,
         link
     )
@@ -87,6 +92,8 @@ async fn find(db: &mut PgConnection, by: By<'_>) -> Result<Option<Upload>> {
         id: UploadId(r.id),
         org: OrgId(r.org_id),
         catalog: CatalogId(r.catalog_id),
+        catalog_owner: r.catalog_owner.map(UserId),
+        shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         catalog_name: r.catalog_name,
         template: TemplateId(r.template_id),
         name: r.name,
@@ -101,8 +108,8 @@ async fn find(db: &mut PgConnection, by: By<'_>) -> Result<Option<Upload>> {
     }))
 }
 
-fn resource(u: &Upload) -> Resource {
-    Resource::Of(u.org)
+fn resource(actor: &Actor) -> impl Fn(&Upload) -> Resource {
+    move |u| share::resource(actor, u.org, u.catalog_owner, &u.shares)
 }
 
 /// A part is written for at most so long without a sign of life.
@@ -111,7 +118,7 @@ const HELD_FOR: Duration = Duration::from_secs(120);
 impl Store {
     pub async fn upload(&self, actor: &Actor, action: Action, id: UploadId) -> Result<Authorized<Upload>> {
         let mut db = self.pool.acquire().await.map_err(mapped)?;
-        Authorized::check(actor, action, find(&mut db, By::Id(id)).await?, resource)
+        Authorized::check(actor, action, find(&mut db, By::Id(id)).await?, resource(actor))
     }
 
     /// By what the transfer URL carries, while it may be used.
@@ -390,7 +397,8 @@ impl Store {
     }
 
     pub(crate) fn tell_upload(&self, upload: &Upload, task: Option<Uuid>) {
-        let change = |kind, id| Change { org: upload.org, user: None, owner: None, kind, id: Some(id) };
+        let change =
+            |kind, id| Change { org: upload.org, user: None, owner: None, kind, id: Some(id), shares: Vec::new() };
         self.tell(change(Kind::Upload, upload.id.0));
         if let Some(task) = task {
             self.tell(change(Kind::Task, task));
@@ -437,7 +445,7 @@ impl Write<'_> {
             .await
             .map_err(mapped)?;
         let found = find(&mut self.tx, By::Id(id)).await?;
-        Authorized::check(self.actor, action, found, resource)
+        Authorized::check(self.actor, action, found, resource(self.actor))
     }
 
     /// Is something being uploaded for the item?

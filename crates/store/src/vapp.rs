@@ -5,6 +5,7 @@ use crate::{
     lease::{LeaseRow, lease_columns},
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag_inside},
+    share::{GrantJson, owned_or_shared, shares_column},
     work::Claim,
 };
 use model::{
@@ -21,7 +22,9 @@ use uuid::Uuid;
 const SQL: ListSql = ListSql {
     columns: concat!(
         lease_columns!(),
-        ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
+        ", ",
+        shares_column!("t.id"),
+        ", u.id is not null and (u.deleted_at is not null or not u.enabled) as stranded, t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
          coalesce(u.name, '') as owner_name, t.template_id, t.name, t.description, t.hub_id, h.state <> 'unreachable' as hub_answers, \
          t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, m.*"
     ),
@@ -40,7 +43,7 @@ const SQL: ListSql = ListSql {
     search: &["t.name", "t.description"],
     action: "",
     org: "t.org_id",
-    owner: "t.owner_id",
+    owner: owned_or_shared!("t.owner_id", "t.id"),
 };
 
 #[derive(FromRow)]
@@ -53,6 +56,8 @@ struct Row {
     vdc_enabled: bool,
     owner_id: Option<Uuid>,
     owner_name: String,
+    stranded: bool,
+    shares: Json<Vec<GrantJson>>,
     template_id: Option<Uuid>,
     name: String,
     description: String,
@@ -88,6 +93,8 @@ fn read(r: Row) -> Result<Vapp> {
         vdc_enabled: r.vdc_enabled,
         owner: r.owner_id.map(UserId),
         owner_name: r.owner_name,
+        stranded: r.stranded,
+        shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         template: r.template_id.map(TemplateId),
         name: r.name,
         description: r.description,
@@ -135,8 +142,8 @@ async fn find(db: impl PgExecutor<'_>, id: VappId) -> Result<Option<Vapp>> {
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
-fn resource(vapp: &Vapp) -> Resource {
-    Resource::Owned(vapp.org, vapp.owner)
+fn resource(actor: &Actor) -> impl Fn(&Vapp) -> Resource {
+    move |vapp| vapp.resource(actor)
 }
 
 /// A vApp about to be written.
@@ -180,7 +187,7 @@ pub struct VappWork {
 
 impl Store {
     pub async fn vapp(&self, actor: &Actor, action: Action, id: VappId) -> Result<Authorized<Vapp>> {
-        Authorized::check(actor, action, find(&self.pool, id).await?, resource)
+        Authorized::check(actor, action, find(&self.pool, id).await?, resource(actor))
     }
 
     pub async fn vapps(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vapp>> {
@@ -366,7 +373,7 @@ impl Write<'_> {
             .await
             .map_err(mapped)?;
         let found = find(&mut *self.tx, id).await?;
-        Authorized::check(self.actor, action, found, resource)
+        Authorized::check(self.actor, action, found, resource(self.actor))
     }
 
     pub async fn vapp_insert(&mut self, v: &NewVapp<'_>) -> Result<()> {

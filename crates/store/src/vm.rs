@@ -6,6 +6,7 @@ use crate::{
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag},
     nic::{NicJson, SeenNic, nics_column},
+    share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
     Action, Actor, Error, HubId, OrgId, Result, SizingId, UserId, VappId, VdcId, VmId,
@@ -20,6 +21,8 @@ use uuid::Uuid;
 pub(crate) const SQL: ListSql = ListSql {
     columns: concat!(
         disks_of_vm!(),
+        ", ",
+        shares_column!("t.vapp_id"),
         ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
         t.sizing_id, (select p.name from sizing_policies p where p.id = t.sizing_id) as sizing_name, \
@@ -46,7 +49,7 @@ pub(crate) const SQL: ListSql = ListSql {
     search: &["t.name", "t.description", "t.computer_name", "a.name", "array_to_string(t.obs_ips, ' ')", "t.id::text"],
     action: "",
     org: "t.org_id",
-    owner: "t.owner_id",
+    owner: owned_or_shared!("t.owner_id", "t.vapp_id"),
 };
 
 /// As people count them, and as the filter by state has them.
@@ -65,6 +68,7 @@ struct Row {
     vapp_name: String,
     owner_id: Option<Uuid>,
     owner_name: String,
+    shares: Json<Vec<GrantJson>>,
     name: String,
     description: String,
     computer_name: String,
@@ -127,6 +131,7 @@ fn read(r: Row) -> Result<Vm> {
         vapp_name: r.vapp_name,
         owner: r.owner_id.map(UserId),
         owner_name: r.owner_name,
+        shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         name: r.name,
         description: r.description,
         computer_name: r.computer_name,
@@ -205,8 +210,8 @@ async fn find(db: impl PgExecutor<'_>, id: VmId) -> Result<Option<Vm>> {
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
-fn resource(vm: &Vm) -> Resource {
-    Resource::Owned(vm.org, vm.owner)
+fn resource(actor: &Actor) -> impl Fn(&Vm) -> Resource {
+    move |vm| vm.resource(actor)
 }
 
 async fn of_vapp(db: impl PgExecutor<'_>, vapp: VappId) -> Result<Vec<Vm>> {
@@ -218,7 +223,7 @@ async fn of_vapp(db: impl PgExecutor<'_>, vapp: VappId) -> Result<Vec<Vm>> {
 
 impl Store {
     pub async fn vm(&self, actor: &Actor, action: Action, id: VmId) -> Result<Authorized<Vm>> {
-        Authorized::check(actor, action, find(&self.pool, id).await?, resource)
+        Authorized::check(actor, action, find(&self.pool, id).await?, resource(actor))
     }
 
     pub async fn vms(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vm>> {
@@ -268,7 +273,7 @@ impl Write<'_> {
             .await
             .map_err(mapped)?;
         let found = find(&mut *self.tx, id).await?;
-        Authorized::check(self.actor, action, found, resource)
+        Authorized::check(self.actor, action, found, resource(self.actor))
     }
 
     /// The machines of a vApp, locked.

@@ -245,7 +245,7 @@ async fn answers(shared: &Shared, hub: &HubId) {
 async fn tell_of_hub(shared: &Shared) {
     if let Ok(orgs) = shared.store.org_ids().await {
         for org in orgs {
-            shared.store.tell(Change { org, user: None, owner: None, kind: Kind::Vapp, id: None });
+            shared.store.tell(Change { org, user: None, owner: None, kind: Kind::Vapp, id: None, shares: Vec::new() });
         }
     }
 }
@@ -417,7 +417,14 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         shared.store.enqueue(Kind::Vm, id, met.org, &hub.0).await?;
     }
     if met.changed || news || outside != met.outside {
-        shared.store.tell(Change { org: met.org, user: None, owner: met.owner, kind: Kind::Vm, id: Some(id) });
+        shared.store.tell(Change {
+            org: met.org,
+            user: None,
+            owner: met.owner,
+            kind: Kind::Vm,
+            id: Some(id),
+            shares: Vec::new(),
+        });
         settle::about_vm(shared, VmId(id), met.vapp, &Outcome::Done).await?;
         // machines that start after this one may wait for it
         if report.seen == Seen::Running && met.before != Seen::Running {

@@ -107,7 +107,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, volume: &VolumePart) -
         }
         return Ok(true);
     };
-    shared.store.tell(Change { org, user: None, owner, kind: Kind::Disk, id: Some(id) });
+    shared.store.tell(Change { org, user: None, owner, kind: Kind::Disk, id: Some(id), shares: Vec::new() });
     settle::disk(shared, DiskId(id), &Outcome::Done).await?;
     if let Some(vm) = vm {
         // it may wait for its disk

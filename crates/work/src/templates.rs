@@ -134,7 +134,14 @@ async fn write(shared: &Shared, hub: &HubId, known: &Known) -> bool {
             tracing::info!(hub_id = %hub, count = all.len(), "the hub's templates changed");
             let _ = shared.store.wake_waiting("").await;
             for org in shared.store.org_ids().await.unwrap_or_default() {
-                shared.store.tell(Change { org, user: None, owner: None, kind: model::Kind::Template, id: None });
+                shared.store.tell(Change {
+                    org,
+                    user: None,
+                    owner: None,
+                    kind: model::Kind::Template,
+                    id: None,
+                    shares: Vec::new(),
+                });
             }
         }
         Ok(false) => {}

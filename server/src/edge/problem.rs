@@ -98,7 +98,7 @@ impl From<model::Error> for Problem {
             E::TooMany { retry_after_s, .. } => Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many tries", detail)
                 .retry_after(u32::try_from(retry_after_s).unwrap_or(u32::MAX)),
             E::NotFound(_) => Problem::new(StatusCode::NOT_FOUND, "Not found", detail),
-            E::Forbidden { .. } => Problem::new(StatusCode::FORBIDDEN, "Not allowed", detail),
+            E::Forbidden { .. } | E::NotShared { .. } => Problem::new(StatusCode::FORBIDDEN, "Not allowed", detail),
             E::Invalid(_) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Some values cannot be used", detail),
             E::Taken(_) | E::Conflict(_) | E::NotNow(_) | E::OverQuota(_) => {
                 Problem::new(StatusCode::CONFLICT, "Not possible now", detail)

@@ -20,7 +20,7 @@ impl Stage {
     }
 
     pub(crate) async fn catalog(&self, org: OrgId, name: &str, shared_to_all: bool) -> CatalogId {
-        let spec = CatalogSpec { name: name.into(), shared_to_all, ..CatalogSpec::default() };
+        let spec = CatalogSpec { name: name.into(), shared_to_all, open: true, ..CatalogSpec::default() };
         catalog::create(&self.app.domain, &self.app.operator().await, org, spec).await.unwrap().id
     }
 

@@ -46,6 +46,7 @@ mod routing;
 mod same_origin;
 mod secrets;
 mod settings;
+mod sharing;
 mod sign_in;
 mod sizing;
 mod snapshots;

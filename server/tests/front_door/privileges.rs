@@ -145,7 +145,7 @@ async fn administrators_who_remove_each_other_at_the_same_moment_leave_one() {
         let remove = async |actor: &Actor, whom: UserId| -> Result<(), Error> {
             match round {
                 0 => user::set_enabled(&app.domain, actor, whom, false).await.map(|_| ()),
-                1 => user::delete(&app.domain, actor, whom).await.map(|_| ()),
+                1 => user::delete(&app.domain, actor, whom, None).await.map(|_| ()),
                 _ => {
                     let now = user::get(&app.domain, actor, whom).await?;
                     let spec = UserSpec { role: Predefined::VappUser.id(), ..UserSpec::from(&now) };

@@ -74,7 +74,7 @@ async fn a_role_goes_when_nobody_has_it_and_its_name_is_free_again() {
     let anna = app.user(acme.id, "anna", id).await;
     let admin = app.sign_in("acme", "acme-admin").await;
     admin.post(&page(id, "/delete"), &[]).await.must(409).says("1 user has it. Give them another role first.");
-    user::delete(&app.domain, &app.operator().await, anna).await.unwrap();
+    user::delete(&app.domain, &app.operator().await, anna, None).await.unwrap();
     let gone = admin.fill(&page(id, "/delete"), &[]).await;
     admin.follow(gone).await.says("Auditors is deleted.");
     for rest in ["", "/edit", "/delete"] {

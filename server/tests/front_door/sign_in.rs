@@ -249,7 +249,7 @@ async fn a_disabled_or_deleted_user_is_out_at_the_next_request_and_a_disabled_or
     assert!(!is_in(&bob, "/tenant/acme").await && !is_in(&bob.at(&other_replica.router), "/tenant/acme").await);
     user::set_enabled(&app.domain, &operator, acme.user("bob"), true).await.unwrap();
     assert!(!is_in(&bob, "/tenant/acme").await, "the old session stays ended");
-    user::delete(&app.domain, &operator, acme.user("carol")).await.unwrap();
+    user::delete(&app.domain, &operator, acme.user("carol"), None).await.unwrap();
     assert!(!is_in(&carol.at(&other_replica.router), "/tenant/acme").await);
     org::set_enabled(&app.domain, &operator, acme.id, false).await.unwrap();
     assert!(!is_in(&admin, "/tenant/acme").await && !is_in(&admin.at(&other_replica.router), "/tenant/acme").await);

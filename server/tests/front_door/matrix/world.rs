@@ -45,7 +45,7 @@ const TENANT_ROLES: [(&str, Predefined); 6] = [
 impl World {
     pub(super) async fn new() -> World {
         let app = TestApp::start().await;
-        let mut acme = app.org("acme").vdc("prod").user("target", ConsoleAccessOnly);
+        let mut acme = app.org("acme").vdc("prod").user("target", ConsoleAccessOnly).user("gone", VappUser);
         for (name, role) in TENANT_ROLES {
             acme = acme.user(name, role);
         }
@@ -141,6 +141,14 @@ impl World {
             Kind::Template => {
                 let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
                 let id = self.template(catalog, &format!("template-{n}")).await;
+                if path.ends_with("/deploy") {
+                    // who may make a vApp makes it from what everybody may use
+                    let sql = format!(
+                        "insert into shares (object_id, org_id, access) values ('{catalog}', '{}', 'ReadOnly')",
+                        self.acme.id
+                    );
+                    self.app.db.execute(&sql).await;
+                }
                 if path.contains("/versions/") {
                     let sql = format!(
                         "insert into item_versions (id, template_id, number, size) values (gen_random_uuid(), '{id}', 1, 1)"
@@ -381,6 +389,23 @@ impl World {
                 self.app.db.execute(&sql).await;
             }
             return vec![("domain", "general".into()), ("key", "k".into())];
+        }
+        if path.ends_with("/owner") {
+            return vec![("owner", "an-admin".into())];
+        }
+        if path.ends_with("/bulk") {
+            return vec![("do", "power-on".into()), ("pick", id.to_owned())];
+        }
+        if path.ends_with("/stranded") {
+            let disk = self.disk(&self.acme, "prod", &format!("disk-{n}"), "").await;
+            let gone = self.acme.user("gone");
+            self.app.db.execute(&format!("update users set enabled = false where id = '{gone}'")).await;
+            self.app.db.execute(&format!("update disks set owner_id = '{gone}' where id = '{disk}'")).await;
+            return vec![("owner", "an-admin".into()), ("all", "on".into())];
+        }
+        if path.ends_with("/sharing") {
+            let table = if path.contains("/vapps/") { "vapps" } else { "catalogs" };
+            return vec![version(table).await, ("everyone", "ReadOnly".into())];
         }
         if path.contains("/hubs/") || path.contains("/work/") {
             return self.hub_form(path, id).await;
