@@ -100,7 +100,9 @@ pub(super) async fn template_facts(visit: &Visit, t: &Template) -> Result<Option
     let Some(lease) = lease::of_template(visit.domain(), &visit.actor, t.id).await? else { return Ok(None) };
     let end = end_words(visit, &lease);
     let here = visit.org().is_none_or(|here| here == t.org);
-    let renews = here && lease.ends_at.is_some() && visit.actor.may(Action::TemplateLease, t.resource(&visit.actor, Action::TemplateLease));
+    let renews = here
+        && lease.ends_at.is_some()
+        && visit.actor.may(Action::TemplateLease, t.resource(&visit.actor, Action::TemplateLease));
     let renew = renews.then(|| renew_button(template::href(visit, t, "/lease/renew")));
     Ok(Some(view! { <Fact name="Kept until">{end} {renew}</Fact> }.into_any()))
 }

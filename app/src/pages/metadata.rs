@@ -8,8 +8,7 @@ use crate::{
 use domain::metadata::{self, actions};
 use leptos::prelude::*;
 use model::{
-    Action, Error, Kind, Problems, Result,
-    decide::Resource,
+    Error, Kind, Problems, Result,
     metadata::{Audience, Entry, Kept, MetaType, Thing},
 };
 use uuid::Uuid;
@@ -74,15 +73,14 @@ async fn find_to(visit: &Visit, of: Of) -> Result<Thing> {
     visit.domain().attempt(&visit.actor, change, found).await
 }
 
-fn may(visit: &Visit, thing: &Thing, action: Action) -> bool {
-    visit.actor.may(action, Resource::Owned(thing.org, thing.owner))
-}
-
 async fn page(visit: Visit, of: Of) -> Result<Sheet> {
     let (thing, all) = metadata::list(visit.domain(), &visit.actor, of.kind, id(&visit, of)).await?;
     visit.within(thing.org, of.kind)?;
     let fill = visit.fill();
-    let changes = actions(of.kind).is_some_and(|(_, change)| may(&visit, &thing, change));
+    let changes = match actions(of.kind) {
+        Some((_, change)) => metadata::find(visit.domain(), &visit.actor, change, of.kind, thing.id).await.is_ok(),
+        None => false,
+    };
     let to = home(&visit, of);
     let table = table(&visit, &all, changes, &to);
     let form = changes.then(|| {

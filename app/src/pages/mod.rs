@@ -9,6 +9,7 @@ pub mod catalog;
 mod catalog_form;
 mod choose_org;
 mod choose_vdc;
+mod copy;
 mod deploy;
 pub mod disk;
 pub mod event;
@@ -85,6 +86,7 @@ pub fn routes(portal: Portal) -> (Router, Vec<RouteInfo>) {
     let routes = lease::routes(routes);
     let routes = capture::routes(routes);
     let routes = bulk::routes(routes);
+    let routes = copy::routes(routes);
     let routes = sharing::routes(routes);
     let routes = owner::routes(routes);
     let routes = vm::routes(routes);

@@ -1,8 +1,7 @@
 //! vApps in both portals: list, page with their VMs, and power for all of them. Their forms are in `vapp_form`.
 use super::{
     about::about_facts,
-    bulk,
-    lease,
+    bulk, lease,
     machine_state::{ordered, vapp_badge, vapp_says, vm_badge},
     owner::owner_words,
     power_menu::{POWER, PowerOp, main_button, main_line, main_op, power_menu},
@@ -181,6 +180,8 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let edit = line(Action::VappEdit, Icon::Settings, "Edit", "/edit", false);
     let lease = line(Action::VappLease, Icon::Clock, "Lease", "/lease", false);
     let capture = line(Action::VappCapture, Icon::Copy, "Capture as a template", "/capture", false);
+    let copy = line(Action::VappCopy, Icon::Copy, "Copy", "/copy", false);
+    let moves = line(Action::VappMove, Icon::Arrow, "Move to another VDC", "/move", false);
     let share = line(Action::VappShare, Icon::Users, "Share", "/sharing", false);
     let give = line(Action::VappOwner, Icon::User, "Change owner", "/owner", false);
     let delete = line(Action::VappDelete, Icon::Trash, "Delete", "/delete", true);
@@ -191,13 +192,14 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
         && delete.is_none()
         && share.is_none()
         && give.is_none()
+        && copy.is_none()
     {
         return ().into_any();
     }
     let label = if dots { format!("Actions for {}", v.name) } else { "More actions".into() };
     // the page itself has a button for it
     let add = add.filter(|_| dots || can::vapp(v, Action::VmCreate).is_err());
-    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {lease} {capture} {share} {give} {delete}</Menu> }.into_any()
+    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {lease} {capture} {copy} {moves} {share} {give} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {

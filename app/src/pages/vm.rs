@@ -201,9 +201,12 @@ pub(super) fn form_lines(visit: &Visit, v: &Vm) -> Option<AnyView> {
     let edit = line(Action::VmEdit, Icon::Settings, "Edit", "/edit", false);
     let resize = line(Action::VmResize, Icon::Chart, "Resize", "/resize", false);
     let nics = line(Action::VmNics, Icon::Plug, "NICs", "/nics", false);
+    let copy = line(Action::VmCopy, Icon::Copy, "Copy", "/copy", false);
+    let moves = line(Action::VmMove, Icon::Arrow, "Move to another vApp", "/move", false);
     let delete = line(Action::VmDelete, Icon::Trash, "Delete", "/delete", true);
     let any = edit.is_some() || resize.is_some() || nics.is_some() || delete.is_some();
-    any.then(|| view! { {edit} {resize} {nics} {delete} }.into_any())
+    let any = any || copy.is_some() || moves.is_some();
+    any.then(|| view! { {edit} {resize} {nics} {copy} {moves} {delete} }.into_any())
 }
 
 const HEADS: [&str; 14] = [

@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bootstrap;
 pub mod bulk;
 pub mod catalog;
+pub mod copy;
 pub mod difference;
 pub mod disk;
 pub mod event;

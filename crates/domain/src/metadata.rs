@@ -34,7 +34,9 @@ pub async fn find(d: &Domain, actor: &Actor, action: Action, kind: Kind, id: Uui
         Kind::Vm => s.vm(actor, action, VmId(id)).await.map(|t| (t.org, t.owner, t.name.clone())),
         Kind::Disk => s.disk(actor, action, DiskId(id)).await.map(|t| (t.org, t.owner, t.name.clone())),
         Kind::Catalog => s.catalog(actor, action, CatalogId(id)).await.map(|t| (t.org, t.owner, t.name.clone())),
-        Kind::Template => s.template(actor, action, TemplateId(id)).await.map(|t| (t.org, t.catalog_owner, t.name.clone())),
+        Kind::Template => {
+            s.template(actor, action, TemplateId(id)).await.map(|t| (t.org, t.catalog_owner, t.name.clone()))
+        }
         Kind::Network => s.network(actor, action, NetworkId(id)).await.map(|t| (t.org, None, t.name().to_owned())),
         Kind::Vdc => s.vdc(actor, action, VdcId(id)).await.map(|t| (t.org, None, t.name.clone())),
         Kind::Org => s.org(actor, action, OrgId(id)).await.map(|t| (t.id, None, t.name.clone())),

@@ -226,7 +226,7 @@ async fn create_with(
 }
 
 /// Somebody of another organization (the provider) owns nothing in it.
-fn owner_in(actor: &Actor, org: OrgId) -> Option<UserId> {
+pub(crate) fn owner_in(actor: &Actor, org: OrgId) -> Option<UserId> {
     actor.user.filter(|_| actor.org == org)
 }
 

@@ -162,7 +162,7 @@ pub async fn delete(d: &Domain, actor: &Actor, id: VmId) -> Result<Option<TaskId
     .await
 }
 
-fn as_spec(vm: &Vm) -> VmSpec {
+pub(crate) fn as_spec(vm: &Vm) -> VmSpec {
     VmSpec {
         name: vm.name.clone(),
         description: vm.description.clone(),

@@ -151,6 +151,8 @@ actions! {
     VappDelete "vapp.delete" Vapp VappDelete Mine changes "delete a vApp" "Deleted vApp",
     VappCapture "vapp.capture" Vapp CatalogAddVapp Mine changes "capture a vApp as a template" "Captured",
     VappLease "vapp.lease" Vapp VappEdit Mine changes "change a vApp's lease" "Changed the lease of vApp",
+    VappCopy "vapp.copy" Vapp VappCopy Mine changes "copy a vApp" "Copied vApp",
+    VappMove "vapp.move" Vapp VappCopy Mine changes "move a vApp to another VDC" "Moved vApp",
     VappViewSharing "vapp.sharing" Vapp VappViewAcl Mine reads "see with whom a vApp is shared" "Looked at the sharing of vApp",
     VappShare "vapp.share" Vapp VappShare Mine changes "share a vApp" "Shared vApp",
     VappOwner "vapp.owner" Vapp VappOwner Mine changes "give a vApp to somebody" "Changed the owner of vApp",
@@ -166,6 +168,8 @@ actions! {
     VmSuspend "vm.suspend" Vm VappPower Mine changes "suspend a VM" "Suspended VM",
     VmDiscard "vm.discard" Vm VappPower Mine changes "discard a VM's suspended state" "Discarded the suspended state of VM",
     VmDelete "vm.delete" Vm VappDelete Mine changes "delete a VM" "Deleted VM",
+    VmCopy "vm.copy" Vm VappCopy Mine changes "copy a VM" "Copied VM",
+    VmMove "vm.move" Vm VappEdit Mine changes "move a VM to another vApp" "Moved VM",
     VmNics "vm.nics" Vm VmEditNetwork Mine changes "change a VM's NICs" "Changed the NICs of VM",
     VappAddNetwork "vapp.network.add" Vapp VappEdit Mine changes "add a network to a vApp" "Added a network to vApp",
     VappRemoveNetwork "vapp.network.remove" Vapp VappEdit Mine changes "remove a network from a vApp" "Removed a network from vApp",
@@ -245,9 +249,8 @@ impl Action {
     pub fn access(self) -> Access {
         use Action::*;
         match self {
-            VappDelete | VmDelete | VappShare | VappOwner | CatalogDelete | CatalogShare | CatalogOwner | DiskOwner => {
-                Access::FullControl
-            }
+            VappDelete | VmDelete | VappMove | VmMove | VappShare | VappOwner | CatalogDelete | CatalogShare
+            | CatalogOwner | DiskOwner => Access::FullControl,
             _ if self.changes() => Access::Change,
             _ => Access::ReadOnly,
         }

@@ -164,6 +164,16 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
     match action {
         _ if vapp.deleted => Err("It is being deleted.".into()),
         Action::VappPowerOn | Action::VmCreate if vapp.lease.expired() => Err(expired()),
+        Action::VappPowerOn | Action::VappDelete | Action::VappMove if !vapp.copying.is_empty() => {
+            Err(copying(&vapp.copying))
+        }
+        Action::VappCopy | Action::VappMove if vapp.instance_of.is_some() => {
+            Err("OpenShift made it from a template. Deploy that template once more.".into())
+        }
+        Action::VappCopy | Action::VappMove if n.all > 0 && vapp.hub.is_none() => Err("It is on no hub yet.".into()),
+        Action::VappCopy | Action::VappMove if n.stopped < n.all => {
+            Err("Not all its VMs are stopped, and a disk that is written can't be copied. Power it off first.".into())
+        }
         Action::VappPowerOn | Action::VmCreate if !vapp.vdc_enabled => Err(disabled(&vapp.vdc_name)),
         Action::VmCreate if vapp.instance_of.is_some() => {
             Err("Its VMs come from a template as they are. Make another vApp for more.".into())
@@ -197,10 +207,25 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
     }
 }
 
+fn copying(to: &str) -> WhyNot {
+    format!("It is being copied to {to}. Wait until that has ended, or delete the copy.")
+}
+
 pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
     let state = vm.state();
     match (action, state) {
         (_, VmState::Deleting) => Err("It is being deleted.".into()),
+        (
+            Action::VmPowerOn
+            | Action::VmDelete
+            | Action::VmMove
+            | Action::VmDiskAdd
+            | Action::VmDiskEdit
+            | Action::VmDiskRemove
+            | Action::VmSnapshot
+            | Action::VmRevert,
+            _,
+        ) if !vm.copying.is_empty() => Err(copying(&vm.copying)),
         (Action::VmView | Action::VmDelete | Action::VmEdit | Action::VmTags, _) => Ok(()),
         (_, VmState::Missing) => {
             Err("It was deleted on its hub by hand. Delete it here, and deploy it again if it is still needed.".into())
@@ -215,6 +240,10 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
         }
         (Action::VmSnapshot | Action::VmRevert | Action::VmSnapshotDelete, _) => snapshot(vm, action),
         (Action::VmPowerOn, _) if vm.expired => Err(expired()),
+        (Action::VmCopy, VmState::Stopped) => Ok(()),
+        (Action::VmCopy, _) => {
+            Err("It is not stopped, and a disk that is written can't be copied. Power it off first.".into())
+        }
         (Action::VmPowerOn, _) if !vm.vdc_enabled => Err(disabled(&vm.vdc_name)),
         (Action::VmPowerOn, VmState::Running | VmState::Migrating) => Err("It runs.".into()),
         (Action::VmPowerOn, VmState::Starting) => Err("It is starting.".into()),

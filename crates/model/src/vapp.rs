@@ -32,6 +32,8 @@ pub struct Vapp {
     pub hub_answers: Option<bool>,
     pub placement: Option<Placement>,
     pub instance_of: Option<String>,
+    /// The vApp that it is being copied or moved to; empty: none.
+    pub copying: String,
     /// How many of its machines are in which state.
     pub vms: VmCounts,
     pub cpus: i64,

@@ -229,6 +229,8 @@ pub struct Vm {
     pub owner_name: String,
     /// With whom its vApp is shared.
     pub shares: Vec<Grant>,
+    /// The vApp that it is being copied to; empty: none.
+    pub copying: String,
     pub name: String,
     pub description: String,
     pub computer_name: String,

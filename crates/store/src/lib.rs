@@ -6,6 +6,7 @@ mod bulk;
 mod catalog;
 mod changes;
 mod constraint;
+mod copy;
 mod disk;
 mod disk_work;
 mod event;

@@ -1,5 +1,9 @@
 //! Metadata of things, and the security tags of VMs.
-use crate::{Authorized, Store, Write, constraint::mapped, list::{Build, owned}};
+use crate::{
+    Authorized, Store, Write,
+    constraint::mapped,
+    list::{Build, owned},
+};
 use model::{
     Error, OrgId, Result, VmId,
     decide::Scope,

@@ -217,7 +217,7 @@ impl Write<'_> {
     }
 
     /// What is used changes hands, within what the new owner may have. Both are rows of an organization that is held.
-    async fn quota_pass_on(&mut self, from: Option<UserId>, to: &Heir, all: &Amount) -> Result<()> {
+    pub(crate) async fn quota_pass_on(&mut self, from: Option<UserId>, to: &Heir, all: &Amount) -> Result<()> {
         let u = sqlx::query!(
             "select vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
              from users where id = $1",

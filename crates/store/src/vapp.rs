@@ -2,6 +2,7 @@
 use crate::{
     Authorized, Store, Write,
     constraint::mapped,
+    copy::copying_vapp,
     lease::{LeaseRow, lease_columns},
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag_inside},
@@ -24,6 +25,8 @@ const SQL: ListSql = ListSql {
         lease_columns!(),
         ", ",
         shares_column!("t.id"),
+        ", ",
+        copying_vapp!(),
         ", u.id is not null and (u.deleted_at is not null or not u.enabled) as stranded, t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
          coalesce(u.name, '') as owner_name, t.template_id, t.name, t.description, t.hub_id, h.state <> 'unreachable' as hub_answers, \
          t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, m.*"
@@ -58,6 +61,7 @@ struct Row {
     owner_name: String,
     stranded: bool,
     shares: Json<Vec<GrantJson>>,
+    copying: String,
     template_id: Option<Uuid>,
     name: String,
     description: String,
@@ -102,6 +106,7 @@ fn read(r: Row) -> Result<Vapp> {
         hub_answers: r.hub_answers,
         placement: r.placement.map(|p| p.0),
         instance_of: r.instance_of,
+        copying: r.copying,
         vms: VmCounts {
             all: r.vms,
             running: r.running,

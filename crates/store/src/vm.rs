@@ -2,6 +2,7 @@
 use crate::{
     Authorized, Store, Write,
     constraint::mapped,
+    copy::copying_vm,
     disk::disks_of_vm,
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag},
@@ -23,6 +24,8 @@ pub(crate) const SQL: ListSql = ListSql {
         disks_of_vm!(),
         ", ",
         shares_column!("t.vapp_id"),
+        ", ",
+        copying_vm!(),
         ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
         t.sizing_id, (select p.name from sizing_policies p where p.id = t.sizing_id) as sizing_name, \
@@ -69,6 +72,7 @@ struct Row {
     owner_id: Option<Uuid>,
     owner_name: String,
     shares: Json<Vec<GrantJson>>,
+    copying: String,
     name: String,
     description: String,
     computer_name: String,
@@ -132,6 +136,7 @@ fn read(r: Row) -> Result<Vm> {
         owner: r.owner_id.map(UserId),
         owner_name: r.owner_name,
         shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
+        copying: r.copying,
         name: r.name,
         description: r.description,
         computer_name: r.computer_name,

@@ -114,6 +114,14 @@ impl Write<'_> {
         Ok(task)
     }
 
+    /// Commits what follows from something that was recorded when it was asked for.
+    pub(crate) async fn commit_as_recorded(self) -> Result<()> {
+        self.tx.commit().await.map_err(mapped)?;
+        self.store.bell.notify_one();
+        self.store.work_bell.notify_one();
+        Ok(())
+    }
+
     /// What was asked for before and is not wanted any more: a later power operation ends the wait for an earlier one, and
     /// a delete the wait for everything. What is done to a vApp is done to its machines.
     async fn supersede(&mut self, r: &Record) -> Result<()> {

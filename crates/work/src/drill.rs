@@ -52,6 +52,7 @@ steps! {
     InstanceFind "vapp.instance.find",
     InstanceDelete "vapp.instance.delete",
     ParametersDelete "vapp.parameters.delete",
+    VappMoveEnd "vapp.move.end",
     VappGone "vapp.gone",
     // a network
     NetworkWant "network.want",

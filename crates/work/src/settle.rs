@@ -46,11 +46,19 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
         let stands = match task.action {
             Action::VappDelete if gone => Verdict::Done,
             Action::VappDelete => Verdict::Open { progress: None, message: String::new() },
-            _ => together(each),
+            _ => moved(shared, task.action, id, together(each)).await?,
         };
         write(shared, task, &with_outcome(stands, outcome), &alone).await?;
     }
     Ok(())
+}
+
+/// A move has ended when nothing is left where it came from.
+async fn moved(shared: &Shared, action: Action, id: VappId, stands: Verdict) -> Result<Verdict> {
+    if action == Action::VappMove && stands == Verdict::Done && shared.store.vapp_move(id).await?.is_some() {
+        return Ok(Verdict::Open { progress: None, message: String::new() });
+    }
+    Ok(stands)
 }
 
 /// After work on an independent disk, or after its hub reported something.
@@ -132,7 +140,9 @@ pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
             let stands = match task.action {
                 Action::VappDelete if gone => Verdict::Done,
                 Action::VappDelete => continue,
-                action if kind == Kind::Vapp => together(of_each(action, &vms)),
+                action if kind == Kind::Vapp => {
+                    moved(shared, action, VappId(id), together(of_each(action, &vms))).await?
+                }
                 Action::VmDelete => verdict(task.action, vms.first()),
                 action => vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm)),
             };

@@ -43,6 +43,7 @@ fn way(step: Step) -> Way {
         VappPlace | VmAttempted | GuestMake | GuestTie | VmMake | VmMade | VmGet | VmHolds | VmNames | VmPower
         | VmApplied => By(Op::Deploy),
         VappSpread => By(Op::AddVm),
+        VappMoveEnd => By(Op::Move),
         TemplateGet | VappAttempted | ParametersMake | ParametersTie | InstanceStand | InstanceMake | InstanceMade
         | VmFind => By(Op::Instantiate),
         InstanceFind | InstanceDelete | ParametersDelete => By(Op::DeleteInstance),

@@ -1,6 +1,7 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
 use domain::{affinity, disk, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
+use domain::{copy, disk, hub, network, nic, snapshot, vapp, vdc, vm};
 use model::{
     Action, DiskId, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
     affinity::AffinitySpec,
@@ -54,6 +55,9 @@ operations! {
     DiskDelete "delete a disk",
     DeleteVm "delete VM",
     DeleteVapp "delete vApp",
+    Copy "copy a vApp",
+    Move "move a vApp",
+    MoveVm "move a VM",
     Instantiate "deploy by OpenShift",
     DeleteInstance "delete OpenShift's vApp",
     ComposeOn "compose on a network",
@@ -151,6 +155,10 @@ impl Op {
             Op::DiskGrow => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
             Op::PowerOn | Op::Resize => Some(with(Power::Off).await),
             Op::DeleteInstance => Some(stage.deploy(vdc, BY_OPENSHIFT, &subject.name).await.unwrap()),
+            Op::Copy | Op::Move => {
+                stage.new_vdc(&subject.name).await.unwrap();
+                Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap())
+            }
             Op::DeleteVapp => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
             Op::VdcCreate | Op::VdcChange | Op::VdcDisable | Op::VdcDelete => {
                 if self != Op::VdcCreate {
@@ -170,6 +178,14 @@ impl Op {
             stage.running(id).await;
             subject.vapp = Some(id);
             subject.vm = stage.vms_of(id).await.first().copied();
+        }
+        if matches!(self, Op::Copy | Op::Move) {
+            let asked = vapp::power(&stage.app.domain, &stage.admin, vapp.unwrap(), Action::VappPowerOff);
+            stage.ask(Action::VappPowerOff, asked).await.unwrap();
+            stage.running(vapp.unwrap()).await;
+        }
+        if self == Op::MoveVm {
+            stage.compose(vdc, &format!("{}-into", subject.name), &[]).await.unwrap();
         }
         if matches!(self, Op::DiskEdit | Op::DiskDelete | Op::DiskAttach | Op::DiskDetach) {
             let (d, admin) = (&stage.app.domain, &stage.admin);
@@ -222,6 +238,21 @@ impl Op {
             Op::AddVm => {
                 let asked = vm::add(d, admin, vapp_id.unwrap(), machine("another", Power::On));
                 subject.vm = Some(stage.ask(Action::VmCreate, asked).await?.0);
+            }
+            Op::Copy => {
+                let name = format!("{}-copy", subject.name);
+                let asked = copy::vapp(d, admin, vapp_id.unwrap(), subject.vdc, &name);
+                stage.ask(Action::VappCopy, asked).await?;
+            }
+            Op::Move => {
+                let sql = format!("select id::text from vdcs where name = '{}'", subject.name);
+                let into = VdcId(stage.app.db.text(&sql).await.parse().unwrap());
+                stage.ask(Action::VappMove, copy::move_vapp(d, admin, vapp_id.unwrap(), into)).await?;
+            }
+            Op::MoveVm => {
+                let sql = format!("select id::text from vapps where name = '{}-into'", subject.name);
+                let into = VappId(stage.app.db.text(&sql).await.parse().unwrap());
+                stage.ask(Action::VmMove, copy::move_vm(d, admin, vm_id.unwrap(), into)).await?;
             }
             Op::PowerOn | Op::Resume => power(Action::VmPowerOn).await?,
             Op::PowerOff => power(Action::VmPowerOff).await?,

@@ -9,6 +9,7 @@ mod support;
 mod affinity;
 mod bad_input;
 mod cli;
+mod copies;
 mod cors;
 mod database;
 mod demo;

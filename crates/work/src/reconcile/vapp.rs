@@ -6,7 +6,7 @@ use crate::{
     queue::Outcome,
     settle,
 };
-use model::{Result, can, placement, vm::Vm};
+use model::{Result, VappId, can, placement, vm::Vm};
 use std::time::{Duration, Instant};
 use store::{Claim, VappWork};
 
@@ -35,9 +35,23 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
         at(Step::VappSpread, shared.store.vapp_spread(claim)).await?;
         late.iter().filter(|vm| vm.hub.is_none()).for_each(|vm| routed(vm, &hub));
     }
+    if let Some((from, whole)) = shared.store.vapp_move(vapp.id).await? {
+        return move_on(shared, claim, from, whole).await;
+    }
     match &vapp.instance_of {
         Some(source) => instance::keep(shared, claim, vapp, &hub, source).await,
         None => Ok(Outcome::Done),
+    }
+}
+
+/// A vApp that comes from another VDC: the one it was copied from goes when all of this one is there.
+async fn move_on(shared: &Shared, claim: &Claim, from: VappId, whole: bool) -> Result<Outcome> {
+    if !whole {
+        return Ok(Outcome::Wait(Duration::from_secs(2), "Its disks are being copied.".into()));
+    }
+    match at(Step::VappMoveEnd, shared.store.vapp_move_end(claim, from)).await? {
+        true => Ok(Outcome::Wait(Duration::from_secs(2), "The one it was copied from is being deleted.".into())),
+        false => Ok(Outcome::Retry(None, "another worker took it over".into())),
     }
 }
 
@@ -47,6 +61,7 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     let mut bound_to = shared.store.hubs_with_machines_of(vapp.id).await?;
     if bound_to.is_empty() {
         bound_to = shared.store.hubs_of_captures(vapp.id).await?;
+        bound_to.extend(shared.store.hubs_of_originals(vapp.id).await?);
     }
     let wish = placement::Wish {
         capability: Some(can::VMS),

@@ -45,7 +45,8 @@ const TENANT_ROLES: [(&str, Predefined); 6] = [
 impl World {
     pub(super) async fn new() -> World {
         let app = TestApp::start().await;
-        let mut acme = app.org("acme").vdc("prod").user("target", ConsoleAccessOnly).user("gone", VappUser);
+        let mut acme =
+            app.org("acme").vdc("prod").vdc("spare").user("target", ConsoleAccessOnly).user("gone", VappUser);
         for (name, role) in TENANT_ROLES {
             acme = acme.user(name, role);
         }
@@ -63,6 +64,7 @@ impl World {
         world.upload(catalog, "zebra-upload").await;
         world.network(&world.zebra, "zebra-vdc", "zebra-network").await;
         world.catalog(&world.acme, "into").await;
+        world.vapp(&world.acme, "prod", "target", "").await;
         world
     }
 
@@ -238,7 +240,7 @@ impl World {
         let made =
             vapp::compose(&app.domain, &operator, org.vdc(vdc), spec, vapp::Guest::default()).await.unwrap().vapp;
         let (power, seen) = match path.split('/').next_back() {
-            Some("power-on" | "capture") => ("off", "stopped"),
+            Some("power-on" | "capture" | "copy" | "move") => ("off", "stopped"),
             Some("discard") => ("suspended", "suspended"),
             _ => ("on", "running"),
         };
@@ -253,7 +255,7 @@ impl World {
             };
             vapp_network::create(&app.domain, &operator, made, form).await.unwrap();
         }
-        if path.ends_with("/capture") {
+        if path.ends_with("/capture") || path.ends_with("/copy") || path.ends_with("/move") {
             let hub = self.hub(false).await;
             app.db.execute(&format!("update vapps set hub_id = '{hub}' where id = '{made}'")).await;
         }
@@ -393,14 +395,25 @@ impl World {
         if path.ends_with("/owner") {
             return vec![("owner", "an-admin".into())];
         }
+        if path.ends_with("/copy") || path.ends_with("/move") {
+            let other = format!("select id::text from vdcs where name = 'spare' and org_id = '{}'", self.acme.id);
+            let vapp = format!("select id::text from vapps where name = 'target' and org_id = '{}'", self.acme.id);
+            return vec![
+                ("name", format!("copy-{n}")),
+                ("vdc", self.app.db.text(&other).await),
+                ("vapp", self.app.db.text(&vapp).await),
+            ];
+        }
         if path.ends_with("/bulk") {
             return vec![("do", "power-on".into()), ("pick", id.to_owned())];
         }
         if path.ends_with("/stranded") {
-            let disk = self.disk(&self.acme, "prod", &format!("disk-{n}"), "").await;
-            let gone = self.acme.user("gone");
+            let (org, gone) = (self.acme.id, self.acme.user("gone"));
             self.app.db.execute(&format!("update users set enabled = false where id = '{gone}'")).await;
-            self.app.db.execute(&format!("update disks set owner_id = '{gone}' where id = '{disk}'")).await;
+            let sql = format!(
+                "insert into catalogs (id, org_id, owner_id, name) values (gen_random_uuid(), '{org}', '{gone}', 'left-{n}')"
+            );
+            self.app.db.execute(&sql).await;
             return vec![("owner", "an-admin".into()), ("all", "on".into())];
         }
         if path.ends_with("/sharing") {

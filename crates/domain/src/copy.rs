@@ -1,0 +1,254 @@
+//! vApps and VMs copied and moved within an organization. Disks of a copy are made by the hub from those of the original,
+//! which stays stopped and as it is until they are there.
+use crate::{
+    Domain, network, nic, quota,
+    vapp::{Asked, insert_vm, owner_in},
+    vm::as_spec,
+};
+use hub::shape::names::disk_name;
+use model::{
+    Action, Actor, Error, Kind, NetworkId, Problems, Result, TaskId, VappId, VdcId, VmId, can, name,
+    nic::{Attach, IpMode, NicSpec},
+    quota::Amount,
+    vapp::{Vapp, VappSpec},
+    vdc::Vdc,
+    vm::{Disk, Power, Vm, VmSpec},
+};
+use store::{Macs, NewVapp, Record};
+use uuid::Uuid;
+
+/// A vApp again, under another name: in its own VDC, or in another one of its organization.
+pub async fn vapp(d: &Domain, actor: &Actor, id: VappId, vdc: VdcId, title: &str) -> Result<Asked> {
+    again(d, actor, Action::VappCopy, id, vdc, title).await
+}
+
+/// A vApp into another VDC of its organization: copied, and the old one is deleted when all of the new one is there.
+pub async fn move_vapp(d: &Domain, actor: &Actor, id: VappId, vdc: VdcId) -> Result<Asked> {
+    let name = d.store.vapp(actor, Action::VappView, id).await?.name.clone();
+    again(d, actor, Action::VappMove, id, vdc, &name).await
+}
+
+async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId, title: &str) -> Result<Asked> {
+    d.attempt(actor, action, async {
+        let title = checked_title(title)?;
+        let from = d.store.vapp(actor, action, id).await?;
+        let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
+        fits(&from, &into, action)?;
+        let reached: Vec<NetworkId> =
+            network::in_reach(d, actor, vdc).await?.into_iter().filter(|n| !n.deleted).map(|n| n.id).collect();
+        let mut tx = d.store.write(actor).await?;
+        let from = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp(&from, action))?;
+        let vms: Vec<Vm> = tx.vms_of(&from).await?.into_iter().filter(|v| !v.deleted).collect();
+        for vm in &vms {
+            copyable(vm)?;
+        }
+        let into = tx.vdc(Action::VdcView, vdc).await?;
+        fits(&from, &into, action)?;
+        if !into.enabled {
+            return Err(Error::field(
+                "vdc",
+                format!("The VDC {} is disabled. An administrator can enable it.", into.name),
+            ));
+        }
+        // a move changes nothing about whose it is
+        let owner = if action == Action::VappMove { from.owner } else { owner_in(actor, from.org) };
+        let spec = VappSpec {
+            name: title,
+            description: from.description.clone(),
+            vms: vms.iter().map(|vm| twin(vm, &vm.name, into.id != from.vdc, &reached)).collect(),
+        };
+        let new = VappId(Uuid::now_v7());
+        let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
+        quota::reserve(&mut tx, into.id, owner, &all).await?;
+        tx.vapp_insert(&NewVapp {
+            id: new,
+            org: from.org,
+            vdc: into.id,
+            owner,
+            template: from.template,
+            name: &spec.name,
+            description: &spec.description,
+            instance_of: None,
+            parameters: None,
+        })
+        .await?;
+        let networks = nic::hold(&mut tx, (from.org, into.id, new), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;
+        for (source, one) in vms.iter().zip(&spec.vms) {
+            let twin = VmId(Uuid::now_v7());
+            insert_vm(&mut tx, twin, new, (from.org, into.id), owner, one, None).await?;
+            tx.vm_copied_from(twin, source.id).await?;
+            tx.nics_set(twin, &one.nics, &networks, Macs::Ours).await?;
+        }
+        if action == Action::VappMove {
+            tx.vapp_moved_from(new, &from).await?;
+        }
+        let record = Record::new(action, from.org, new, &spec.name).of(owner).after(&spec);
+        let record = match spec.vms.is_empty() && action == Action::VappCopy {
+            true => record.with_task(),
+            false => {
+                tx.enqueue(Kind::Vapp, new, from.org, None).await?;
+                record.with_open_task()
+            }
+        };
+        let task = tx.commit(record).await?;
+        if let Some(task) = task {
+            // disks take as long as they take
+            d.store.task_may_last(task, d.now() + time::Duration::days(1)).await?;
+        }
+        Ok(Asked { vapp: new, task })
+    })
+    .await
+}
+
+/// A VM again, in its own vApp or in another one.
+pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) -> Result<(VmId, Option<TaskId>)> {
+    let action = Action::VmCopy;
+    d.attempt(actor, action, async {
+        let title = checked_title(title)?;
+        let target = d.store.vapp(actor, Action::VappEdit, into).await?;
+        let reached = network::in_reach(d, actor, target.vdc).await?;
+        let mut reached: Vec<NetworkId> = reached.into_iter().filter(|n| !n.deleted).map(|n| n.id).collect();
+        let mut tx = d.store.write(actor).await?;
+        let into = tx.vapp(Action::VappEdit, into).await?;
+        let from = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&from, action))?;
+        copyable(&from)?;
+        can::or_not_now(can::vapp(&into, Action::VmCreate))?;
+        together(&from, &into)?;
+        if into.id == from.vapp {
+            // its own vApp's networks are in reach too
+            reached.extend(from.nics.iter().filter_map(|n| n.spec.attach.network()));
+        }
+        let spec = twin(&from, &title, into.vdc != from.vdc, &reached).check()?;
+        quota::reserve(&mut tx, into.vdc, into.owner, &spec.amount()).await?;
+        let networks = nic::hold(&mut tx, (into.org, into.vdc, into.id), &spec.nics).await?;
+        let new = VmId(Uuid::now_v7());
+        insert_vm(&mut tx, new, into.id, (into.org, into.vdc), into.owner, &spec, None).await?;
+        tx.vm_copied_from(new, from.id).await?;
+        tx.nics_set(new, &spec.nics, &networks, Macs::Ours).await?;
+        tx.enqueue(Kind::Vapp, into.id, into.org, into.hub.as_ref()).await?;
+        let record = Record::new(action, into.org, new, &spec.name).of(into.owner).after(&spec).with_open_task();
+        let task = tx.commit(record).await?;
+        if let Some(task) = task {
+            d.store.task_may_last(task, d.now() + time::Duration::days(1)).await?;
+        }
+        Ok((new, task))
+    })
+    .await
+}
+
+/// A VM into another vApp of its VDC. Nothing of it is made anew: it runs on, under other labels.
+pub async fn move_vm(d: &Domain, actor: &Actor, id: VmId, into: VappId) -> Result<Option<TaskId>> {
+    let action = Action::VmMove;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let into = tx.vapp(Action::VappEdit, into).await?;
+        let from = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&from, action))?;
+        can::or_not_now(can::vapp(&into, Action::VmCreate))?;
+        let wrong = |why: String| Err(Error::field("vapp", why));
+        match () {
+            () if into.id == from.vapp => return wrong(format!("It is in {} already.", into.name)),
+            () if into.org != from.org => return Err(Error::NotFound(Kind::Vapp)),
+            () if into.vdc != from.vdc => {
+                return wrong(format!("{} is in the VDC {}. Copy the VM there instead.", into.name, into.vdc_name));
+            }
+            () => together(&from, &into)?,
+        }
+        if tx.vapp_by_template(from.vapp).await? {
+            return Err(Error::NotNow(
+                "Not now: its vApp was made from a template as it is. Copy the VM instead.".into(),
+            ));
+        }
+        let networks = tx.networks_held(from.nics.iter().filter_map(|n| n.spec.attach.network())).await?;
+        if let Some(inner) = networks.values().find(|n| n.vapp.is_some()) {
+            return Err(Error::NotNow(format!(
+                "Not now: it is on {}, a network of its vApp. Plug its NICs into another network first.",
+                inner.name()
+            )));
+        }
+        tx.vm_move(&from, &into).await?;
+        tx.enqueue(Kind::Vapp, into.id, into.org, into.hub.as_ref().or(from.hub.as_ref())).await?;
+        tx.enqueue(Kind::Vm, id, from.org, from.hub.as_ref()).await?;
+        let (before, after) = (Into(&from.vapp_name), Into(&into.name));
+        let record = Record::new(action, from.org, id, &from.name).of(into.owner).before(&before).after(&after);
+        tx.commit(record.with_open_task()).await
+    })
+    .await
+}
+
+/// The vApp before or after, for the audit.
+struct Into<'a>(&'a str);
+
+impl model::Fields for Into<'_> {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![("vapp", self.0.to_owned())]
+    }
+}
+
+fn checked_title(title: &str) -> Result<String> {
+    let mut problems = Problems::default();
+    let title = problems.take("name", name::check_title(title));
+    problems.done()?;
+    Ok(title)
+}
+
+/// Copies and moves stay within one organization.
+fn fits(from: &Vapp, into: &Vdc, action: Action) -> Result<()> {
+    if from.org != into.org {
+        return Err(Error::field("vdc", "Choose a VDC of the same organization."));
+    }
+    if action == Action::VappMove && from.vdc == into.id {
+        return Err(Error::field("vdc", format!("It is in {} already.", into.name)));
+    }
+    Ok(())
+}
+
+/// Disks do not travel between hubs. Which hubs there are is not said.
+fn together(from: &Vm, into: &Vapp) -> Result<()> {
+    match (&from.hub, &into.hub) {
+        (Some(here), Some(there)) if here != there => Err(Error::field(
+            "vapp",
+            format!("{} runs elsewhere than this VM, and disks can't travel yet. Choose another vApp.", into.name),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn copyable(vm: &Vm) -> Result<()> {
+    can::or_not_now(can::vm(vm, Action::VmCopy)).map_err(|e| match e {
+        Error::NotNow(why) => Error::NotNow(format!("{}: {why}", vm.name)),
+        e => e,
+    })
+}
+
+/// The same machine under another name, with disks made from its disks. NICs have addresses of their own, and none on
+/// networks that it does not reach.
+fn twin(vm: &Vm, name: &str, elsewhere: bool, reached: &[NetworkId]) -> VmSpec {
+    let disks = vm.disks.iter().filter(|d| !d.independent && !d.leaving).map(|d| {
+        let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
+        Disk {
+            name: d.name.clone(),
+            size_mb: d.size_mb,
+            bus: d.bus,
+            image: format!("claim/{}/{volume}", vm.namespace),
+            // another VDC has policies of its own
+            policy: if elsewhere { String::new() } else { d.policy.clone() },
+            ..Disk::default()
+        }
+    });
+    let nics = vm.nics.iter().map(|n| {
+        let attach = match n.spec.attach {
+            Attach::Network(id) if !reached.contains(&id) => Attach::Nothing,
+            other => other,
+        };
+        let mode = match (attach, n.spec.mode) {
+            (Attach::Nothing, _) => IpMode::None,
+            (_, IpMode::Manual) => IpMode::Pool,
+            (_, mode) => mode,
+        };
+        NicSpec { attach, mode, mac: String::new(), address: None, ..n.spec.clone() }
+    });
+    VmSpec { name: name.to_owned(), disks: disks.collect(), nics: nics.collect(), power: Power::Off, ..as_spec(vm) }
+}

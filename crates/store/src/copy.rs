@@ -1,0 +1,239 @@
+//! Copies and moves of vApps and VMs.
+use crate::{Authorized, Claim, Store, Write, constraint::mapped};
+use model::{
+    Action, Actor, HubId, Kind, OrgId, Result, UserId, VappId, VmId, event::Change, quota::Amount, vapp::Vapp, vm::Vm,
+};
+use uuid::Uuid;
+
+/// What a machine `t` is being copied to, by the vApp's name; empty: it is not. For columns.
+macro_rules! copying_vm {
+    () => {
+        "coalesce((select a2.name from vms c join vapps a2 on a2.id = c.vapp_id where c.copy_of = t.id and c.gone_at is null \
+          and c.deleted_at is null and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
+          or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), '') as copying"
+    };
+}
+pub(crate) use copying_vm;
+
+/// The same of a vApp's machines.
+macro_rules! copying_vapp {
+    () => {
+        "coalesce((select a2.name from vms s join vms c on c.copy_of = s.id join vapps a2 on a2.id = c.vapp_id where s.vapp_id = t.id \
+          and s.gone_at is null and c.gone_at is null and c.deleted_at is null \
+          and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
+          or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
+          (select a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), '') as copying"
+    };
+}
+pub(crate) use copying_vapp;
+
+impl Store {
+    /// Where the machines are whose disks a vApp's machines are made from: it can go nowhere else.
+    pub async fn hubs_of_originals(&self, vapp: VappId) -> Result<Vec<HubId>> {
+        let hubs = sqlx::query_scalar!(
+            r#"select distinct s.hub_id as "hub!" from vms v join vms s on s.id = v.copy_of
+               where v.vapp_id = $1 and v.gone_at is null and s.hub_id is not null
+               and exists (select from disks k where k.vm_id = v.id and k.gone_at is null)"#,
+            vapp.0
+        );
+        Ok(hubs.fetch_all(&self.pool).await.map_err(mapped)?.into_iter().map(HubId).collect())
+    }
+
+    /// The vApp that a moved one comes from, while that is not gone; and whether all of the new one is there.
+    pub async fn vapp_move(&self, id: VappId) -> Result<Option<(VappId, bool)>> {
+        let r = sqlx::query!(
+            r#"select a.moved_from as "from!",
+                      not exists (select from vms v where v.vapp_id = a.id and v.gone_at is null and v.deleted_at is null
+                                  and (v.uid is null or v.obs_state not in ('stopped', 'running', 'suspended', 'migrating')
+                                       or exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready'))) as "whole!"
+               from vapps a join vapps s on s.id = a.moved_from where a.id = $1 and s.gone_at is null"#,
+            id.0
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(r.map(|r| (VappId(r.from), r.whole)))
+    }
+
+    /// All of a moved vApp is there: the one it comes from is deleted, and its MACs go to the new machines. True: it is
+    /// being deleted. Only by the worker that holds the new one, and not if that is not wanted any more.
+    pub async fn vapp_move_end(&self, c: &Claim, from: VappId) -> Result<bool> {
+        let provider = sqlx::query!("select id, name from organizations where is_provider").fetch_one(&self.pool).await;
+        let provider = provider.map_err(mapped)?;
+        let actor = Actor::operator(OrgId(provider.id), &provider.name);
+        let mut tx = self.write(&actor).await?;
+        let ours = sqlx::query_scalar!(
+            r#"select exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2) as "ours!"
+               from vapps where id = $1 and deleted_at is null for update of vapps"#,
+            c.id,
+            c.epoch
+        )
+        .fetch_optional(tx.conn())
+        .await
+        .map_err(mapped)?;
+        if ours != Some(true) {
+            return Ok(false);
+        }
+        let old = tx.vapp(Action::VappDelete, from).await?;
+        if old.deleted {
+            return Ok(true);
+        }
+        let vms = tx.vms_of(&old).await?;
+        for vm in &vms {
+            tx.macs_pass_on(vm.id).await?;
+            tx.vm_delete(vm.id).await?;
+            tx.enqueue(Kind::Vm, vm.id, vm.org, vm.hub.as_ref()).await?;
+        }
+        for network in tx.vapp_networks_end(&old).await? {
+            tx.enqueue(Kind::Network, network, old.org, None).await?;
+        }
+        tx.vapp_delete(&old).await?;
+        tx.enqueue(Kind::Vapp, old.id, old.org, old.hub.as_ref()).await?;
+        for (vm, org, hub) in tx.twins_of(VappId(c.id)).await? {
+            tx.enqueue(Kind::Vm, vm, org, hub.as_ref()).await?;
+        }
+        let (org, owner, kind, id) = (old.org, old.owner, Kind::Vapp, Some(old.id.0));
+        tx.commit_as_recorded().await?;
+        self.tell(Change { org, user: None, owner, kind, id, shares: old.shares.clone() });
+        Ok(true)
+    }
+}
+
+impl Write<'_> {
+    pub async fn vm_copied_from(&mut self, vm: VmId, source: VmId) -> Result<()> {
+        sqlx::query!("update vms set copy_of = $2 where id = $1", vm.0, source.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    pub async fn vapp_moved_from(&mut self, new: VappId, from: &Authorized<Vapp>) -> Result<()> {
+        sqlx::query!("update vapps set moved_from = $2 where id = $1", new.0, from.id.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Was it made from an OpenShift template?
+    pub async fn vapp_by_template(&mut self, vapp: VappId) -> Result<bool> {
+        let made = sqlx::query_scalar!(r#"select instance_of is not null as "made!" from vapps where id = $1"#, vapp.0);
+        made.fetch_one(&mut *self.tx).await.map_err(mapped)
+    }
+
+    /// Into another vApp of its VDC, whose owner has it from then on.
+    pub async fn vm_move(&mut self, vm: &Authorized<Vm>, into: &Authorized<Vapp>) -> Result<()> {
+        if vm.owner != into.owner {
+            self.vm_give(vm, into.owner).await?;
+        }
+        sqlx::query!(
+            "update vms set vapp_id = $2, generation = generation + 1, problem = '', version = version + 1, updated_at = now(), updated_by = $3
+             where id = $1",
+            vm.id.0,
+            into.id.0,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        // an empty vApp goes where its first machine is
+        sqlx::query!(
+            "update vapps a set hub_id = v.hub_id, placed_at = now(), attempted_at = coalesce(a.attempted_at, now())
+             from vms v where v.id = $2 and a.id = $1 and v.attempted_at is not null and (a.attempted_at is null or a.hub_id is null)",
+            into.id.0,
+            vm.id.0
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// A machine with its own disks, to whom the vApp is that it comes to; None: the provider's.
+    async fn vm_give(&mut self, vm: &Vm, to: Option<UserId>) -> Result<()> {
+        // disks before what they are counted in
+        let disks = sqlx::query!(
+            "select size_mb from disks where vm_id = $1 and not independent and gone_at is null order by id for update",
+            vm.id.0
+        )
+        .fetch_all(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        let storage_mb = disks.iter().map(|d| d.size_mb).sum();
+        let all = Amount { vms: 1, cpus: vm.cpus.into(), memory_mb: vm.memory_mb, storage_mb };
+        match to {
+            Some(user) => {
+                let heir = self.heir(vm.org, user).await?;
+                self.quota_pass_on(vm.owner, &heir, &all).await.map_err(|e| e.rename(|_| "vapp"))?;
+            }
+            None => {
+                sqlx::query!(
+                    "update users set vms_used = vms_used - 1, cpus_used = cpus_used - $2, memory_used_mb = memory_used_mb - $3,
+                            storage_used_mb = storage_used_mb - $4 where id = $1",
+                    vm.owner.map(|u| u.0),
+                    all.cpus,
+                    all.memory_mb,
+                    all.storage_mb
+                )
+                .execute(&mut *self.tx)
+                .await
+                .map_err(mapped)?;
+            }
+        }
+        let to = to.map(|u| u.0);
+        sqlx::query!(
+            "update disks set owner_id = $2 where vm_id = $1 and not independent and gone_at is null",
+            vm.id.0,
+            to
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!("update vms set owner_id = $2 where id = $1", vm.id.0, to)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// The MACs of a machine that goes, to the one that was copied from it.
+    async fn macs_pass_on(&mut self, from: VmId) -> Result<()> {
+        let macs = sqlx::query!(
+            r#"select n.id, n.mac, t.id as twin from nics n join vms v on v.copy_of = n.vm_id and v.gone_at is null and v.deleted_at is null
+               join nics t on t.vm_id = v.id and t.idx = n.idx and t.removed_at is null
+               join vapps a on a.id = v.vapp_id and a.moved_from is not null
+               where n.vm_id = $1 and n.removed_at is null and n.mac <> ''"#,
+            from.0
+        )
+        .fetch_all(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        for m in macs {
+            self.mac_set(m.id, "").await?;
+            self.mac_set(m.twin, &m.mac).await?;
+        }
+        Ok(())
+    }
+
+    async fn mac_set(&mut self, nic: Uuid, mac: &str) -> Result<()> {
+        sqlx::query!("update nics set mac = $2 where id = $1", nic, mac)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// The machines of a moved vApp, which have other MACs now.
+    async fn twins_of(&mut self, vapp: VappId) -> Result<Vec<(VmId, OrgId, Option<HubId>)>> {
+        let rows = sqlx::query!(
+            "update vms set nics_set = true, generation = generation + 1, version = version + 1 where vapp_id = $1 and gone_at is null and deleted_at is null
+             returning id, org_id, hub_id",
+            vapp.0
+        )
+        .fetch_all(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (VmId(r.id), OrgId(r.org_id), r.hub_id.map(HubId))).collect())
+    }
+}

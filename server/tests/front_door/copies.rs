@@ -1,0 +1,182 @@
+//! Copies and moves of vApps and VMs, on simulated hubs.
+use crate::stage::{Stage, VMS};
+use domain::{copy, vapp, vdc, vm};
+use model::{
+    Action, Error, VappId, VdcId,
+    task::TaskStatus,
+    vm::{Vm, VmState},
+};
+use std::collections::BTreeSet;
+
+const VOLUMES: (&str, &str) = ("cdi.kubevirt.io", "datavolumes");
+
+impl Stage {
+    async fn stopped(&self, id: VappId) -> Vec<Vm> {
+        let all = async || self.vms(id).await;
+        self.until("stopped VMs", async || all().await.iter().all(|v| v.state() == VmState::Stopped)).await;
+        all().await
+    }
+
+    /// Deployed, and powered off again.
+    async fn off(&self, name: &str) -> (VappId, Vec<Vm>) {
+        let id = self.deploy("web-and-db", name).await;
+        self.running(id).await;
+        vapp::power(&self.app.domain, &self.admin, id, Action::VappPowerOff).await.unwrap();
+        (id, self.stopped(id).await)
+    }
+
+    async fn done(&self, object: uuid::Uuid, action: Action) {
+        self.until("the task's end", async || self.task_of(object, action).await.0.ended()).await;
+        let (status, message) = self.task_of(object, action).await;
+        assert_eq!(status, TaskStatus::Success, "{message}");
+    }
+
+    async fn other_vdc(&self) -> VdcId {
+        self.app.vdc(self.acme.id, "dev").await
+    }
+
+    /// What is counted is what is there.
+    async fn sums_are_right(&self) {
+        for (table, column) in [("vdcs", "vdc_id"), ("users", "owner_id"), ("organizations", "org_id")] {
+            let wrong = format!(
+                "{table} t cross join lateral (select count(*) as vms, coalesce(sum(cpus), 0) as cpus, coalesce(sum(memory_mb), 0) as memory,
+                   (select coalesce(sum(size_mb), 0) from disks k where k.{column} = t.id and k.gone_at is null) as storage
+                   from vms v where v.{column} = t.id and v.gone_at is null) s
+                 where (t.vms_used, t.cpus_used, t.memory_used_mb, t.storage_used_mb) is distinct from (s.vms, s.cpus, s.memory, s.storage)"
+            );
+            assert_eq!(self.app.db.count(&wrong).await, 0, "{table}");
+        }
+    }
+}
+
+fn macs(vms: &[Vm]) -> BTreeSet<String> {
+    vms.iter().flat_map(|v| &v.nics).map(|n| n.spec.mac.clone()).collect()
+}
+
+#[tokio::test]
+async fn a_stopped_vapp_is_copied_with_its_disks_under_macs_of_its_own() {
+    let stage = Stage::set().await;
+    let (d, admin, prod) = (&stage.app.domain, &stage.admin, stage.acme.vdc("prod"));
+    let first = stage.deploy("web-and-db", "first").await;
+    stage.running(first).await;
+    let refused = copy::vapp(d, admin, first, prod, "second").await.err().unwrap();
+    assert!(refused.to_string().contains("Power it off first"), "{refused}");
+    vapp::power(d, admin, first, Action::VappPowerOff).await.unwrap();
+    let original = stage.stopped(first).await;
+
+    let second = copy::vapp(d, admin, first, prod, "second").await.unwrap().vapp;
+    stage.done(second.0, Action::VappCopy).await;
+    let twins = stage.stopped(second).await;
+    assert_eq!(twins.len(), original.len());
+    assert!(macs(&original).is_disjoint(&macs(&twins)));
+    for (vm, twin) in original.iter().zip(&twins) {
+        assert_eq!((&vm.name, vm.cpus, vm.storage_mb()), (&twin.name, twin.cpus, twin.storage_mb()));
+        let object = stage.object(twin).unwrap();
+        let source = &object["spec"]["dataVolumeTemplates"][0]["spec"]["source"]["pvc"];
+        assert_eq!(source["namespace"], vm.namespace.as_str());
+        assert!(source["name"].as_str().unwrap().starts_with(&vm.hub_name), "{source}");
+    }
+    // both go their own way from here on
+    for id in [first, second] {
+        vapp::power(d, admin, id, Action::VappPowerOn).await.unwrap();
+        stage.running(id).await;
+    }
+    stage.sums_are_right().await;
+    let taken = copy::vapp(d, admin, first, prod, "").await.err();
+    assert!(matches!(taken, Some(Error::Invalid(_) | Error::NotNow(_))));
+}
+
+#[tokio::test]
+async fn what_is_being_copied_stays_as_it_is_until_the_copy_is_there_or_given_up() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (first, vms) = stage.off("first").await;
+    stage.hubs.kill_controller();
+    let second = copy::vapp(d, admin, first, stage.acme.vdc("prod"), "second").await.unwrap().vapp;
+    for refused in [
+        vapp::power(d, admin, first, Action::VappPowerOn).await.err(),
+        vapp::delete(d, admin, first).await.err(),
+        vm::delete(d, admin, vms[0].id).await.err(),
+        vm::power(d, admin, vms[0].id, Action::VmPowerOn).await.err(),
+    ] {
+        assert!(refused.unwrap().to_string().contains("It is being copied to second"));
+    }
+    vapp::delete(d, admin, second).await.unwrap();
+    vapp::power(d, admin, first, Action::VappPowerOn).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_vapp_moves_to_another_vdc_with_its_macs_and_leaves_nothing_behind() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (first, before) = stage.off("shop").await;
+    let dev = stage.other_vdc().await;
+    let here = copy::move_vapp(d, admin, first, stage.acme.vdc("prod")).await.err();
+    assert!(matches!(here, Some(Error::Invalid(_))));
+    let moved = copy::move_vapp(d, admin, first, dev).await.unwrap().vapp;
+    stage.done(moved.0, Action::VappMove).await;
+    let now = vapp::get(d, admin, moved).await.unwrap();
+    assert_eq!((now.name.as_str(), now.vdc, now.owner), ("shop", dev, admin.user));
+    assert!(vapp::get(d, admin, first).await.is_err(), "it is not in both");
+    let after = stage.stopped(moved).await;
+    assert_eq!(macs(&before), macs(&after));
+    assert_eq!(stage.hubs.count("one", VMS), before.len());
+    let disks: usize = after.iter().map(|v| v.disks.len()).sum();
+    stage.until("only the new disks", async || stage.hubs.count("one", VOLUMES) == disks).await;
+    vapp::power(d, admin, moved, Action::VappPowerOn).await.unwrap();
+    let running = stage.running(moved).await;
+    for vm in &running {
+        let object = stage.object(vm).unwrap();
+        let card = &object["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"][0];
+        assert_eq!(card["macAddress"], vm.nics[0].spec.mac.as_str());
+    }
+    stage.sums_are_right().await;
+    assert_eq!(vdc::get(d, admin, stage.acme.vdc("prod")).await.unwrap().used.vms, 0);
+}
+
+#[tokio::test]
+async fn a_vm_moves_to_another_vapp_as_it_is_and_runs_on() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let first = stage.deploy("web-and-db", "first").await;
+    let vms = stage.running(first).await;
+    let second =
+        vapp::compose(d, admin, stage.acme.vdc("prod"), named("second"), vapp::Guest::default()).await.unwrap().vapp;
+    let uid = stage.object(&vms[0]).unwrap()["metadata"]["uid"].clone();
+    copy::move_vm(d, admin, vms[0].id, second).await.unwrap();
+    stage.done(vms[0].id.0, Action::VmMove).await;
+    let now = stage.vm(vms[0].id).await;
+    assert_eq!((now.vapp, now.state()), (second, VmState::Running));
+    let object = stage.object(&now).unwrap();
+    assert_eq!(object["metadata"]["uid"], uid, "nothing is made anew");
+    assert_eq!(object["metadata"]["labels"]["ssvirt.io/vapp-id"], second.to_string().as_str());
+    assert_eq!(macs(&vms[..1]), macs(&[now]));
+    // the old one goes without it
+    vapp::delete(d, admin, first).await.unwrap();
+    stage.until("the old vApp's end", async || vapp::get(d, admin, first).await.is_err()).await;
+    assert_eq!(stage.vm(vms[0].id).await.state(), VmState::Running);
+    let dev = stage.other_vdc().await;
+    let far = vapp::compose(d, admin, dev, named("far"), vapp::Guest::default()).await.unwrap().vapp;
+    let refused = copy::move_vm(d, admin, vms[0].id, far).await.err().unwrap();
+    assert!(format!("{refused:?}").contains("Copy the VM there instead"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_vm_is_copied_into_another_vapp_and_another_vdc() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (_, vms) = stage.off("first").await;
+    let dev = stage.other_vdc().await;
+    let into = vapp::compose(d, admin, dev, named("second"), vapp::Guest::default()).await.unwrap().vapp;
+    let (id, _) = copy::vm(d, admin, vms[0].id, into, "twin").await.unwrap();
+    stage.done(id.0, Action::VmCopy).await;
+    let twin = stage.vm(id).await;
+    assert_eq!((twin.vapp, twin.vdc, twin.name.as_str(), twin.state()), (into, dev, "twin", VmState::Stopped));
+    vm::power(d, admin, id, Action::VmPowerOn).await.unwrap();
+    stage.running(into).await;
+    stage.sums_are_right().await;
+}
+
+fn named(name: &str) -> model::vapp::VappSpec {
+    model::vapp::VappSpec { name: name.into(), ..model::vapp::VappSpec::default() }
+}
