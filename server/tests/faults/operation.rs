@@ -1,7 +1,6 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{affinity, disk, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
-use domain::{copy, disk, hub, network, nic, snapshot, vapp, vdc, vm};
+use domain::{affinity, copy, disk, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
 use model::{
     Action, DiskId, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
     affinity::AffinitySpec,

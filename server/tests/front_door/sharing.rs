@@ -86,7 +86,7 @@ async fn a_colleague_sees_a_vapp_when_it_is_shared_and_does_as_much_as_that_says
     // and may let go of it again
     other.fill(&form, &[(line.as_str(), "")]).await.must(303);
     nothing_at(&other, "/vapps", id, "").await;
-    other.get(&at("/vapps")).await.must(200).says_not("shop");
+    other.get(&at("/vapps.csv")).await.must(200).says_not("shop");
     let rows = format!("audit where object_id = '{id}' and action = 'vapp.share' and result = 'done'");
     assert_eq!(stage.app.db.count(&rows).await, 4);
 }
