@@ -19,6 +19,7 @@ const UNSEEN: &[(&str, &str, &[&str], &str)] = &[
     ("networking.k8s.io", "networkpolicies", &["list", "watch", "update", "patch", "delete"], KEPT),
     ("template.openshift.io", "templateinstances", &["update", "patch"], KEPT),
     ("k8s.cni.cncf.io", "network-attachment-definitions", &["create", "delete"], "for hubs without OVN"),
+    ("cdi.kubevirt.io", "datavolumes/source", &["create"], "CDI asks whether it is there, nothing calls it"),
     ("", "secrets", &["delete"], "the garbage collector was faster"),
     ("", "services", &["get", "delete"], "for instances of templates that leave something behind"),
     ("subresources.kubevirt.io", "virtualmachines/restart", &["update"], "for guests that hear no soft reboot"),

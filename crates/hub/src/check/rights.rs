@@ -35,7 +35,7 @@ const MADE: &[&str] = &["get", "create", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; `deploy/hub-role.yaml` grants these.
-pub const NEEDED: [Right; 37] = [
+pub const NEEDED: [Right; 38] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
@@ -61,6 +61,7 @@ pub const NEEDED: [Right; 37] = [
     extra("subresources.kubevirt.io", "virtualmachines/addvolume", &["update"], "disks that come while a VM runs"),
     extra("subresources.kubevirt.io", "virtualmachines/removevolume", &["update"], "disks that go while a VM runs"),
     needed("cdi.kubevirt.io", "datavolumes", LIFE),
+    needed("cdi.kubevirt.io", "datavolumes/source", &["create"]),
     needed("cdi.kubevirt.io", "datasources", &["list", "watch"]),
     extra("cdi.kubevirt.io", "cdis", &["list"], "the check of CDI"),
     extra("cdi.kubevirt.io", "cdiconfigs", &["get"], "uploads"),
