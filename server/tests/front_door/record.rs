@@ -133,14 +133,31 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
     let disk = format!("/tenant/acme/disks/{}", id_of(&made));
     let edit = [("version", "1"), ("name", "data"), ("size", "2")];
     r.done(&admin, &format!("{disk}/edit"), &edit, &[Action::DiskEdit]).await;
+    let entry = [("key", "team"), ("type", "string"), ("value", "blue")];
+    r.done(&admin, &format!("{disk}/metadata"), &entry, &[Action::DiskMetadata]).await;
+    r.done(&admin, &format!("/tenant/acme/vdcs/{vdc}/metadata"), &entry, &[Action::VdcMetadata]).await;
+    r.done(&admin, "/tenant/acme/organization/metadata", &entry, &[Action::OrgMetadata]).await;
+    let form = [("vdc", vdc.as_str()), ("name", "noted"), ("gateway", "10.9.0.1"), ("prefix", "24")];
+    let made = r.done(&admin, "/tenant/acme/networks/new", &form, &[Action::NetworkCreate]).await;
+    let network = format!("/tenant/acme/networks/{}", id_of(&made));
+    r.done(&admin, &format!("{network}/metadata"), &entry, &[Action::NetworkMetadata]).await;
     r.done(&admin, &format!("{disk}/delete"), &[], &[Action::DiskDelete]).await;
+    let form = [("name", "small"), ("cpus", "2"), ("memory", "4")];
+    let made = r.done(&provider, "/provider/sizing/new", &form, &[Action::SizingCreate]).await;
+    let size = id_of(&made);
+    let edit = [("version", "1"), ("name", "smaller")];
+    r.done(&provider, &format!("/provider/sizing/{size}/edit"), &edit, &[Action::SizingEdit]).await;
+    let sizes = format!("/provider/vdcs/{vdc}/sizing");
+    r.done(&provider, &sizes, &[("sizes", size.as_str())], &[Action::VdcSizing]).await;
+    r.done(&provider, &sizes, &[], &[Action::VdcSizing]).await;
+    r.done(&provider, &format!("/provider/sizing/{size}/delete"), &[], &[Action::SizingDelete]).await;
 
     // what is done at the command line is tried there; limits and hubs are part of an edit
     let of_edits = [Action::OrgEditLimits, Action::OrgChooseHubs, Action::VdcChooseHubs];
     let commands = [Action::IdpSet, Action::IdpRemove, Action::KeysRotate];
     let elsewhere = [of_edits, commands].concat();
-    // what needs a hub is tried with one: machines.rs, uploads.rs
-    let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Template, Kind::Vapp, Kind::Vm, Kind::Task];
+    // what needs a hub is tried with one: machines.rs, uploads.rs, affinity.rs
+    let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Template, Kind::Vapp, Kind::Vm, Kind::AffinityRule, Kind::Task];
     let here = |a: &&Action| a.changes() && !elsewhere.contains(a) && !with_hubs.contains(&a.kind());
     let all = Action::ALL.iter().filter(here).map(|a| a.key().to_owned());
     assert_eq!(r.seen, all.collect(), "a change that is not tried here");
