@@ -5,6 +5,8 @@ SHELL := /bin/sh
 # In CI every clone is a new one: a target directory outside of it keeps the compiled crates.
 ifeq ($(CI)$(CARGO_TARGET_DIR),true)
 export CARGO_TARGET_DIR := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ssvirt/target
+# what is kept for the next change is of no use where every clone is a new one
+export CARGO_INCREMENTAL := 0
 endif
 target := $(or $(CARGO_TARGET_DIR),target)
 xtask := $(target)/debug/xtask

@@ -38,3 +38,9 @@ export async function machine(id) {
   }
   throw new Error(`no hub has the VM ${id}`);
 }
+
+// The names of all objects of a kind, on all hubs, that carry a label: what is left of something.
+export async function labelled(path, label) {
+  const found = await Promise.all(all().map(hub => call(hub, 'GET', `${path}?labelSelector=${label}`).catch(() => ({ items: [] }))));
+  return found.flatMap(list => list.items.map(item => item.metadata.name));
+}

@@ -22,6 +22,8 @@ pub struct Candidate {
     pub memory_used_mb: i64,
     /// Is the template there? True where none is needed.
     pub has_template: bool,
+    /// What else it has not got of what is needed, as a sentence each.
+    pub lacks: Vec<String>,
 }
 
 /// What is looked for.
@@ -159,6 +161,9 @@ fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
     if !hub.has_template {
         return Some("It has not got the template.".into());
     }
+    if let Some(why) = hub.lacks.first() {
+        return Some(why.clone());
+    }
     let (cpus, memory) = room(hub);
     if cpus.is_some_and(|free| free < wish.cpus) {
         return Some(format!("{} vCPU are needed, and it has room for {}.", wish.cpus, cpus.unwrap_or(0).max(0)));
@@ -215,6 +220,7 @@ mod tests {
             cpus_used: 0,
             memory_used_mb: 0,
             has_template: true,
+            lacks: Vec::new(),
         }
     }
 
@@ -249,6 +255,7 @@ mod tests {
         assert!(with(|h| h.cpus_used = 99).contains("room for 1"));
         assert!(with(|h| h.memory_used_mb = 63 * 1024).contains("4 GB of memory are needed, and it has room for 1"));
         assert!(with(|h| h.has_template = false).contains("template"));
+        assert_eq!(with(|h| h.lacks = vec!["It has not got the class.".into()]), "It has not got the class.");
     }
 
     #[test]
@@ -319,6 +326,7 @@ mod tests {
                     is_default: any(8) == 0,
                     cpus_used: any(120) as i64,
                     has_template: any(4) > 0,
+                    lacks: if any(4) > 0 { Vec::new() } else { vec!["It lacks something.".into()] },
                     ..hub(&format!("h{i}"), sets[any(4) as usize])
                 })
                 .collect();
@@ -327,7 +335,10 @@ mod tests {
             assert_eq!(placed.refused.len() + usize::from(placed.hub.is_some()), hubs.len(), "round {round}");
             if let Some(taken) = hubs.iter().find(|h| Some(&h.id) == placed.hub.as_ref()) {
                 assert!(taken.capabilities.contains(&capability) && taken.offers.contains(&capability), "{taken:?}");
-                assert!(!taken.cordoned && taken.has_template && taken.cpus_used <= 98, "{taken:?}");
+                assert!(
+                    !taken.cordoned && taken.has_template && taken.lacks.is_empty() && taken.cpus_used <= 98,
+                    "{taken:?}"
+                );
                 assert!(matches!(taken.state, HubState::Ready | HubState::Degraded), "{taken:?}");
             }
         }

@@ -206,6 +206,7 @@ impl Store {
                 cpus_used: r.cpus,
                 memory_used_mb: r.memory,
                 has_template: r.has,
+                lacks: Vec::new(),
             })
             .collect())
     }

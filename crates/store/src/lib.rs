@@ -17,6 +17,7 @@ mod hub_state;
 mod idp;
 mod item;
 mod keys;
+mod lacks;
 mod lease;
 mod list;
 mod metadata;
@@ -86,7 +87,7 @@ pub use write::{Record, Write};
 use constraint::mapped;
 use model::{Error, Result};
 use sqlx::{
-    Executor, PgPool,
+    Connection, Executor, PgPool,
     migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -94,6 +95,9 @@ use std::{str::FromStr, sync::Arc, time::Duration};
 use tokio::sync::{Notify, broadcast};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// For so long after its last use a connection is taken to be good.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The oldest PostgreSQL whose SQL we use (`nulls not distinct`).
 pub const OLDEST_POSTGRES: i32 = 15;
@@ -118,6 +122,16 @@ impl Store {
             .max_connections(max_connections)
             .acquire_timeout(Duration::from_secs(3))
             .idle_timeout(Duration::from_secs(300))
+            // one that was used just now is good: asking it each time would double the way to the database
+            .test_before_acquire(false)
+            .before_acquire(|db, about| {
+                Box::pin(async move {
+                    if about.idle_for > FRESH {
+                        db.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
             // a replica that freezes in the middle of a transaction must not hold its locks for ever
             .after_connect(|db, _| {
                 Box::pin(async { db.execute("set idle_in_transaction_session_timeout = '10s'").await.map(drop) })

@@ -16,6 +16,8 @@ pub struct Place {
     pub quota_uid: Option<String>,
     pub applied: Option<i64>,
     pub ready: bool,
+    /// Its namespace has a network of its own; else its machines are on the pod network.
+    pub own_network: bool,
 }
 
 /// What a reconciler needs of a VDC, deleted or not.
@@ -111,7 +113,7 @@ impl Store {
         .map_err(mapped)?;
         let Some(v) = found else { return Ok(None) };
         let rows = sqlx::query!(
-            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!" from places
+            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!", own_network from places
                where vdc_id = $1 and gone_at is null order by hub_id"#,
             id
         )
@@ -127,6 +129,7 @@ impl Store {
                 quota_uid: r.quota_uid,
                 applied: r.applied,
                 ready: r.ready,
+                own_network: r.own_network,
             })
             .collect();
         Ok(Some(VdcWork {
@@ -151,8 +154,11 @@ impl Store {
     /// The VDC is to be on that hub. False: it is there, or on its way.
     pub async fn place_want(&self, vdc: VdcId, hub: &HubId) -> Result<bool> {
         let done = sqlx::query!(
-            "insert into places (vdc_id, hub_id, namespace) select id, $2, namespace_name from vdcs where id = $1 and deleted_at is null
-             on conflict (vdc_id, hub_id) do update set gone_at = null, namespace_uid = null, quota_uid = null, applied = null, ready_at = null
+            "insert into places (vdc_id, hub_id, namespace, own_network)
+             select v.id, h.id, v.namespace_name, 'own-networks' = any(h.offers) from vdcs v cross join hubs h
+             where v.id = $1 and h.id = $2 and v.deleted_at is null
+             on conflict (vdc_id, hub_id) do update set gone_at = null, namespace_uid = null, quota_uid = null, applied = null, ready_at = null,
+                    own_network = excluded.own_network
              where places.gone_at is not null",
             vdc.0,
             hub.0
@@ -166,7 +172,7 @@ impl Store {
     /// None: the VDC is not on that hub yet.
     pub async fn place(&self, vdc: VdcId, hub: &HubId) -> Result<Option<Place>> {
         let row = sqlx::query!(
-            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!" from places
+            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!", own_network from places
                where vdc_id = $1 and hub_id = $2 and gone_at is null"#,
             vdc.0,
             hub.0
@@ -181,6 +187,7 @@ impl Store {
             quota_uid: r.quota_uid,
             applied: r.applied,
             ready: r.ready,
+            own_network: r.own_network,
         }))
     }
 

@@ -33,6 +33,8 @@ steps! {
     QuotaMake "vdc.quota.make",
     QuotaPatch "vdc.quota.patch",
     PolicyMake "vdc.policy.make",
+    OwnNetworkMake "vdc.network.make",
+    OwnNetworkLook "vdc.network.look",
     PlaceApplied "vdc.applied",
     NamespaceFind "vdc.namespace.find",
     NamespaceEmpty "vdc.namespace.empty",

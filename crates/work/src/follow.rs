@@ -45,12 +45,12 @@ const TOGETHER: usize = 64;
 /// And so many of them at once: others need the database too.
 const AT_ONCE: usize = 4;
 
-/// What is kept of a hub's machines: small parts, never whole objects.
+/// What is kept of a hub's machines: small parts, never whole objects, and each by itself, for a table has many empty places.
 #[derive(Default)]
 struct Known {
-    vms: HashMap<Key, VmPart>,
-    instances: HashMap<Key, InstancePart>,
-    volumes: HashMap<Key, VolumePart>,
+    vms: HashMap<Key, Box<VmPart>>,
+    instances: HashMap<Key, Box<InstancePart>>,
+    volumes: HashMap<Key, Box<VolumePart>>,
     /// Which VM a volume is a disk of.
     used_by: HashMap<Key, Key>,
     /// The last that was heard is that nothing is heard.
@@ -65,14 +65,14 @@ impl Known {
     fn put(&mut self, vm: VmPart) -> Key {
         let key = vm.meta.key.clone();
         self.used_by.extend(volumes_of(&vm).map(|volume| (volume, key.clone())));
-        self.vms.insert(key.clone(), vm);
+        self.vms.insert(key.clone(), Box::new(vm));
         key
     }
 
     fn take(&mut self, key: &Key) -> Option<VmPart> {
         let vm = self.vms.remove(key)?;
         volumes_of(&vm).for_each(|volume| drop(self.used_by.remove(&volume)));
-        Some(vm)
+        Some(*vm)
     }
 }
 
@@ -253,12 +253,12 @@ async fn tell_of_hub(shared: &Shared) {
 fn on_instance(known: &mut Known, event: Event<InstancePart>) -> Vec<Key> {
     match event {
         Event::Snapshot(all) => {
-            known.instances = all.into_iter().map(|i| (i.meta.key.clone(), i)).collect();
+            known.instances = all.into_iter().map(|i| (i.meta.key.clone(), Box::new(i))).collect();
             known.instances.keys().cloned().collect()
         }
         Event::Changed(one) => {
             let key = one.meta.key.clone();
-            known.instances.insert(key.clone(), one);
+            known.instances.insert(key.clone(), Box::new(one));
             vec![key]
         }
         Event::Gone { key, .. } => {
@@ -273,12 +273,12 @@ fn on_volume(known: &mut Known, event: Event<VolumePart>) -> Vec<Key> {
     let owners = |known: &Known, volume: &Key| -> Vec<Key> { known.used_by.get(volume).cloned().into_iter().collect() };
     match event {
         Event::Snapshot(all) => {
-            known.volumes = all.into_iter().map(|v| (v.meta.key.clone(), v)).collect();
+            known.volumes = all.into_iter().map(|v| (v.meta.key.clone(), Box::new(v))).collect();
             known.vms.keys().cloned().collect()
         }
         Event::Changed(one) => {
             let key = one.meta.key.clone();
-            known.volumes.insert(key.clone(), one);
+            known.volumes.insert(key.clone(), Box::new(one));
             owners(known, &key)
         }
         Event::Gone { key, .. } => {
@@ -354,8 +354,8 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
     let Some(id) = vm.meta.ids.vm else {
         return stranger(shared, hub, vm).await.map(|()| true);
     };
-    let volumes = volumes_of(vm).filter_map(|volume| known.volumes.get(&volume));
-    let seen = read::observe(vm, known.instances.get(&vm.meta.key), volumes);
+    let volumes = volumes_of(vm).filter_map(|volume| known.volumes.get(&volume).map(AsRef::as_ref));
+    let seen = read::observe(vm, known.instances.get(&vm.meta.key).map(AsRef::as_ref), volumes);
     let instance = seen.instance.as_ref();
     let small = |n: Option<i64>| n.and_then(|n| i32::try_from(n).ok());
     let report = Report {

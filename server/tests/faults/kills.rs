@@ -36,7 +36,8 @@ fn way(step: Step) -> Way {
         Work | Extend | WorkDone | HubLease | HubReport | HubAnswers | Templates | Observe | TaskStands | Stranger => {
             By(Op::Compose)
         }
-        PlaceWant | NamespaceMake | PlaceMade | QuotaMake | PolicyMake | PlaceApplied => By(Op::VdcCreate),
+        PlaceWant | NamespaceMake | PlaceMade | QuotaMake | PolicyMake | OwnNetworkMake | OwnNetworkLook
+        | PlaceApplied => By(Op::VdcCreate),
         NamespacePatch | QuotaPatch => By(Op::VdcChange),
         NamespaceFind => Unmade,
         NamespaceEmpty | NamespaceDelete | NamespaceGone | PlaceGone => By(Op::VdcDelete),

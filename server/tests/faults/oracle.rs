@@ -241,6 +241,10 @@ impl Now {
             let (vm, vapp, vdc) =
                 (label(object, VM_ID), label(object, "ssvirt.io/vapp-id"), label(object, "ssvirt.io/vdc-id"));
             let row = match *resource {
+                // the rest of it is told by its namespace
+                "userdefinednetworks" if name(object) == "ssvirt-own" => {
+                    self.vdcs.iter().find(|v| text(v, "id") == vdc)
+                }
                 "userdefinednetworks" => self.networks.get(&label(object, "ssvirt.io/network-id")),
                 "namespaces" => self.vdcs.iter().find(|v| text(v, "id") == vdc),
                 _ if !vm.is_empty() => self.vms.get(&vm),

@@ -36,6 +36,7 @@ mod networks;
 mod oidc;
 mod organizations;
 mod outage;
+mod own_networks;
 mod permissions;
 mod privileges;
 mod quota;

@@ -74,6 +74,12 @@ fn features(cr: &Value, groups: &Groups) -> Vec<String> {
         ("exports", on("VMExport", true) && groups.has("export.kubevirt.io")),
         ("hotplug-volumes", on("HotplugVolumes", false) || on("DeclarativeHotplugVolumes", true)),
         ("clones", groups.serve("clone.kubevirt.io", "v1beta1")),
+        // a machine is on the primary network of its namespace by this binding alone
+        (
+            "own-networks",
+            groups.serve("k8s.ovn.org", "v1")
+                && cr["spec"]["configuration"]["network"]["binding"]["l2bridge"].is_object(),
+        ),
         ("live-update", cr["spec"]["configuration"]["vmRolloutStrategy"] != "Stage"),
     ];
     all.into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned()).collect()

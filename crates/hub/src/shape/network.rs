@@ -92,6 +92,33 @@ pub fn manifest(network: &Network, form: Form) -> Value {
     json!({"apiVersion": resource.api_version(), "kind": resource.kind, "metadata": metadata, "spec": spec})
 }
 
+/// The name of a VDC's own network in its namespace.
+pub const OWN: &str = "ssvirt-own";
+
+/// What its machines get addresses from. It is the same in every VDC, for nobody meets there; it is none of what OpenShift takes
+/// for pods, services and joins by default.
+const OWN_SUBNET: &str = "10.198.0.0/16";
+
+/// The network that every machine of a VDC is on unless told otherwise: a namespace's primary one.
+pub fn own(place: &Place) -> Value {
+    let resource = &USER_DEFINED_NETWORKS;
+    json!({
+        "apiVersion": resource.api_version(), "kind": resource.kind,
+        "metadata": {"name": OWN, "namespace": place.namespace, "labels": place.labels(), "annotations": place.annotations()},
+        "spec": {"topology": "Layer2", "layer2": {"role": "Primary", "subnets": [OWN_SUBNET], "ipam": {"lifecycle": "Persistent"}}},
+    })
+}
+
+/// Why machines can't be put on a network yet that a hub makes, in the hub's words or none; None: they can.
+pub fn waits(object: &Value) -> Option<&str> {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    match conditions.into_iter().find(|c| c["type"] == "NetworkCreated") {
+        Some(c) if c["status"] == "True" => None,
+        Some(c) if c["status"] == "False" => Some(c["message"].as_str().unwrap_or_default()),
+        _ => Some(""),
+    }
+}
+
 fn layer2(network: &Network) -> Value {
     let layer2 = match &network.dhcp_from {
         // a machine keeps its address over restarts and moves
@@ -141,6 +168,18 @@ mod tests {
         assert_eq!(own["metadata"]["labels"][NETWORK_ID], Uuid::from_u128(3).to_string());
         let theirs = manifest(&network(Some("10.0.0.0/24")), Form::UserDefined);
         assert_eq!(theirs["spec"]["layer2"]["subnets"], json!(["10.0.0.0/24"]));
+    }
+
+    #[test]
+    fn a_vdcs_own_network_is_the_primary_one_and_is_waited_for() {
+        let mut own = own(&network(None).place);
+        assert_eq!(own["spec"]["layer2"]["role"], "Primary");
+        assert_eq!(own["metadata"]["namespace"], "vdc-acme-prod");
+        assert_eq!(waits(&own), Some(""));
+        own["status"]["conditions"] = json!([{"type": "NetworkCreated", "status": "False", "message": "no room"}]);
+        assert_eq!(waits(&own), Some("no room"));
+        own["status"]["conditions"][0]["status"] = json!("True");
+        assert_eq!(waits(&own), None);
     }
 
     #[test]

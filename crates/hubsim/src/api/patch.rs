@@ -40,13 +40,13 @@ impl Api {
         let name = call.path.name.clone().unwrap_or_default();
         let old = writer.state.get(id, &writer.namespace, &name).ok_or_else(|| Refusal::not_found(kind, &name))?;
         let mut new = apply_patch(&old, &patch)?;
-        let patched = new.clone();
+        let patched = (writer.options.validation == Validation::Strict).then(|| new.clone());
         writer.same_place(&new, &name)?;
         let dropped = writer.prune(&mut new);
         if !dropped.is_empty() {
             let told: Vec<String> = dropped.iter().map(|path| format!("unknown field \"{path}\"")).collect();
             match writer.options.validation {
-                Validation::Strict => return Err(strict(&patched, &told)),
+                Validation::Strict => return Err(strict(&patched.unwrap_or_default(), &told)),
                 Validation::Warn => writer.warnings.extend(told),
                 Validation::Ignore => {}
             }

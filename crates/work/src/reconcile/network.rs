@@ -131,14 +131,10 @@ async fn not_ready(
         Form::UserDefined => attachment.clone(),
     };
     let object = client.get(form.resource(), &created).await?;
-    let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-    match conditions.iter().find(|c| c["type"] == "NetworkCreated") {
-        Some(c) if c["status"] == "False" => {
-            let why = c["message"].as_str().unwrap_or_default();
-            return Ok(Some(format!("{waits} It says: {why}")));
-        }
-        Some(c) if c["status"] == "True" => {}
-        _ => return Ok(Some(waits)),
+    match shape::waits(&object) {
+        None => {}
+        Some("") => return Ok(Some(waits)),
+        Some(why) => return Ok(Some(format!("{waits} It says: {why}"))),
     }
     match client.get(&NETWORK_ATTACHMENTS, &attachment).await {
         Ok(_) => Ok(None),

@@ -57,7 +57,10 @@ async fn move_on(shared: &Shared, claim: &Claim, from: VappId, whole: bool) -> R
 
 async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Option<model::HubId>> {
     let started = Instant::now();
-    let candidates = shared.store.candidates(vapp.template_source.as_deref(), Some(vapp.vdc)).await?;
+    let mut candidates = shared.store.candidates(vapp.template_source.as_deref(), Some(vapp.vdc)).await?;
+    for (hub, why) in shared.store.hubs_lacking(vapp.id).await? {
+        candidates.iter_mut().filter(|c| c.id == hub).for_each(|c| c.lacks.push(why.clone()));
+    }
     let mut bound_to = shared.store.hubs_with_machines_of(vapp.id).await?;
     if bound_to.is_empty() {
         bound_to = shared.store.hubs_of_captures(vapp.id).await?;
@@ -72,7 +75,12 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     };
     let open = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS)).count();
     tracing::info!(capability = can::VMS.key(), count = open, "Found hubs with capability");
-    let placement = placement::place(&wish, &candidates);
+    let mut placement = placement::place(&wish, &candidates);
+    if placement.hub.is_none() {
+        // where no hub has all of it, the one that would take the rest says what is missing, in words for its people
+        candidates.iter_mut().for_each(|c| c.lacks.clear());
+        placement = placement::place(&wish, &candidates);
+    }
     metrics::histogram!("ssvirt_hub_selection_seconds", "kind" => "virtualmachines")
         .record(started.elapsed().as_secs_f64());
     let vms = shared.store.vms_known_of(vapp.id).await?;

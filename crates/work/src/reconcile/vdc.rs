@@ -8,14 +8,19 @@ use crate::{
 };
 use hub::{
     Client, Key,
-    apply::{Deleted, Owner, Propagation},
+    apply::{Deleted, Home, Owner, Propagation},
     read,
-    resource::{NAMESPACES, NETWORK_POLICIES, RESOURCE_QUOTAS, VIRTUAL_MACHINES},
-    shape::{names::VDC_ID, namespace as shape},
+    resource::{NAMESPACES, NETWORK_POLICIES, RESOURCE_QUOTAS, USER_DEFINED_NETWORKS, VIRTUAL_MACHINES},
+    shape::{
+        names::{Place as Labels, VDC_ID},
+        namespace as shape, network,
+    },
 };
 use model::{HubId, Kind, Result, can, placement};
 use std::time::Duration;
 use store::{Claim, Place, VdcWork};
+
+const SOON: Duration = Duration::from_millis(500);
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
     let Some(vdc) = shared.store.vdc_work(claim.id).await? else { return Ok(Outcome::Done) };
@@ -62,7 +67,7 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> R
             uid.clone()
         }
         None => {
-            let manifest = shape::namespace(&labels, vdc.enabled, false);
+            let manifest = shape::namespace(&labels, vdc.enabled, there.own_network);
             let made = client.create_or_adopt(&NAMESPACES, &manifest, &owner, None);
             let made = match at(Step::NamespaceMake, made).await {
                 Ok(made) => made,
@@ -79,7 +84,7 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> R
             made.uid
         }
     };
-    let home = hub::apply::Home { namespace: there.namespace.clone(), uid, vdc: vdc.id.0 };
+    let home = Home { namespace: there.namespace.clone(), uid, vdc: vdc.id.0 };
     let classes = shared.store.class_limits(vdc.id, &there.hub).await?;
     let classes: Vec<(String, i64)> = classes.into_iter().map(|c| (c.class, c.limit_mb)).collect();
     let limits = shape::resource_quota(&labels, &vdc.limits, &classes);
@@ -95,11 +100,30 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> R
         let made = client.create_or_adopt(&NETWORK_POLICIES, &policy, &owner, Some(&home));
         told!(at(Step::PolicyMake, made).await);
     }
+    if there.own_network
+        && let Some(wait) = told!(own_network(&client, &labels, &owner, &home).await)
+    {
+        return Ok(Outcome::Wait(SOON, wait.into()));
+    }
     let applied = shared.store.place_applied(claim, &there.hub, &quota.uid, vdc.version);
     if !at(Step::PlaceApplied, applied).await? {
         return lost(shared, vdc, there).await;
     }
     Ok(Outcome::Done)
+}
+
+/// The network of its namespace, before any machine is there. Why machines have to wait for it; None: they need not.
+async fn own_network(client: &Client, labels: &Labels, owner: &Owner, home: &Home) -> hub::Result<Option<String>> {
+    let manifest = network::own(labels);
+    let made = client.create_or_adopt(&USER_DEFINED_NETWORKS, &manifest, owner, Some(home));
+    at(Step::OwnNetworkMake, made).await?;
+    let key = Key::new(&home.namespace, network::OWN);
+    let there = at(Step::OwnNetworkLook, client.get(&USER_DEFINED_NETWORKS, &key)).await?;
+    let waits = "The hub is making the VDC's own network.";
+    Ok(network::waits(&there).map(|why| match why {
+        "" => waits.to_owned(),
+        why => format!("{waits} It says: {why}"),
+    }))
 }
 
 /// The namespaces go one after the other; a place is forgotten only when its namespace is proven to be gone.

@@ -26,12 +26,13 @@ use model::{
 };
 use serde_json::Value;
 use std::time::Duration;
-use store::{NicWork, VmWork};
+use store::{NicWork, Place, VmWork};
 
 /// As the hub should have them. One that is on no network is not there at all: KubeVirt knows no such card.
-pub(super) fn shaped(nics: &[NicWork]) -> Vec<Nic> {
+pub(super) fn shaped(nics: &[NicWork], there: &Place) -> Vec<Nic> {
     let one = |n: &NicWork| {
         let network = match (n.spec.attach, &n.network) {
+            (Attach::Vdc, _) if there.own_network => Attachment::Primary,
             (Attach::Vdc, _) => Attachment::Pod,
             (Attach::Network(_), Some(network)) => Attachment::Network(network.hub_name.clone()),
             _ => return None,
@@ -112,7 +113,7 @@ pub(super) async fn apply(
         return Ok(None);
     }
     tell_guest(on, vm).await?;
-    let wanted = shaped(&vm.nics);
+    let wanted = shaped(&vm.nics, on.there);
     if as_asked(&wanted, &now.nics) {
         return Ok(None);
     }

@@ -70,7 +70,7 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, init: Option<&CloudInit>) -> sh
         preference: Some(vm.preference.clone()).filter(|p| !p.is_empty()),
         firmware: Firmware::Default,
         disks: disks.collect(),
-        nics: nics::shaped(&vm.nics),
+        nics: nics::shaped(&vm.nics, there),
         cloud_init: match init {
             None => CloudInitUse::None,
             Some(init) if init.network_data.is_empty() => CloudInitUse::UserData,
