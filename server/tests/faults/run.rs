@@ -116,7 +116,8 @@ where
     let tally = Arc::new(Mutex::new(Tally::default()));
     let threads = (0..stages).map(|_| {
         let (queue, tally) = (queue.clone(), tally.clone());
-        std::thread::spawn(move || {
+        // a stage, its replicas and its hubs run in one thread, and builds for tests have large frames
+        std::thread::Builder::new().stack_size(16 << 20).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async move {
                 let (mut stage, mut used) = (None, 0);
@@ -140,7 +141,7 @@ where
         })
     });
     for thread in threads.collect::<Vec<_>>() {
-        thread.join().unwrap();
+        thread.unwrap().join().unwrap();
     }
     Arc::into_inner(tally).unwrap().into_inner().unwrap()
 }
