@@ -27,6 +27,15 @@ macro_rules! copying_vapp {
 }
 pub(crate) use copying_vapp;
 
+/// How far a vApp is that comes from another VDC.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moving {
+    UnderWay,
+    There,
+    /// The machine of that name, which it is copied from, is not on its hub any more.
+    Lost(String),
+}
+
 impl Store {
     /// Where the machines are whose disks a vApp's machines are made from: it can go nowhere else.
     pub async fn hubs_of_originals(&self, vapp: VappId) -> Result<Vec<HubId>> {
@@ -39,20 +48,28 @@ impl Store {
         Ok(hubs.fetch_all(&self.pool).await.map_err(mapped)?.into_iter().map(HubId).collect())
     }
 
-    /// The vApp that a moved one comes from, while that is not gone; and whether all of the new one is there.
-    pub async fn vapp_move(&self, id: VappId) -> Result<Option<(VappId, bool)>> {
+    /// The vApp that a moved one comes from, while that is not gone; and how far the new one is.
+    pub async fn vapp_move(&self, id: VappId) -> Result<Option<(VappId, Moving)>> {
         let r = sqlx::query!(
             r#"select a.moved_from as "from!",
                       not exists (select from vms v where v.vapp_id = a.id and v.gone_at is null and v.deleted_at is null
                                   and (v.uid is null or v.obs_state not in ('stopped', 'running', 'suspended', 'migrating')
-                                       or exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready'))) as "whole!"
+                                       or exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready'))) as "whole!",
+                      (select o.name from vms v join vms o on o.id = v.copy_of
+                       where v.vapp_id = a.id and v.gone_at is null and v.deleted_at is null and o.obs_state = 'missing'
+                         and exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready') limit 1) as lost
                from vapps a join vapps s on s.id = a.moved_from where a.id = $1 and s.gone_at is null"#,
             id.0
         )
         .fetch_optional(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(r.map(|r| (VappId(r.from), r.whole)))
+        let moving = |whole, lost: Option<String>| match lost {
+            _ if whole => Moving::There,
+            Some(name) => Moving::Lost(name),
+            None => Moving::UnderWay,
+        };
+        Ok(r.map(|r| (VappId(r.from), moving(r.whole, r.lost))))
     }
 
     /// All of a moved vApp is there: the one it comes from is deleted, and its MACs go to the new machines. True: it is

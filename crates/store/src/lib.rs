@@ -53,6 +53,7 @@ mod write;
 pub use affinity::AffinityTerm;
 pub use audit::Refusal;
 pub use bulk::Made;
+pub use copy::Moving;
 pub use disk::NewDisk;
 pub use disk_work::{DiskReport, DiskWork, VmDiskWork};
 pub use handle::Authorized;

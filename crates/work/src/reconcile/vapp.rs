@@ -8,7 +8,7 @@ use crate::{
 };
 use model::{Result, VappId, can, placement, vm::Vm};
 use std::time::{Duration, Instant};
-use store::{Claim, VappWork};
+use store::{Claim, Moving, VappWork};
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
     let Some(vapp) = shared.store.vapp_work(claim.id).await? else { return Ok(Outcome::Done) };
@@ -35,8 +35,8 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
         at(Step::VappSpread, shared.store.vapp_spread(claim)).await?;
         late.iter().filter(|vm| vm.hub.is_none()).for_each(|vm| routed(vm, &hub));
     }
-    if let Some((from, whole)) = shared.store.vapp_move(vapp.id).await? {
-        return move_on(shared, claim, from, whole).await;
+    if let Some((from, moving)) = shared.store.vapp_move(vapp.id).await? {
+        return move_on(shared, claim, from, moving).await;
     }
     match &vapp.instance_of {
         Some(source) => instance::keep(shared, claim, vapp, &hub, source).await,
@@ -45,9 +45,18 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
 }
 
 /// A vApp that comes from another VDC: the one it was copied from goes when all of this one is there.
-async fn move_on(shared: &Shared, claim: &Claim, from: VappId, whole: bool) -> Result<Outcome> {
-    if !whole {
-        return Ok(Outcome::Wait(Duration::from_secs(2), "Its disks are being copied.".into()));
+async fn move_on(shared: &Shared, claim: &Claim, from: VappId, moving: Moving) -> Result<Outcome> {
+    match moving {
+        Moving::There => {}
+        Moving::UnderWay => {
+            return Ok(Outcome::Wait(Duration::from_secs(2), "Its disks are being copied.".into()));
+        }
+        Moving::Lost(name) => {
+            let why = format!(
+                "The VM {name}, which is moved, is missing on its hub, and its disks with it. Delete this vApp; what is left of the other one stays."
+            );
+            return Ok(Outcome::Failed(why.into()));
+        }
     }
     match at(Step::VappMoveEnd, shared.store.vapp_move_end(claim, from)).await? {
         true => Ok(Outcome::Wait(Duration::from_secs(2), "The one it was copied from is being deleted.".into())),
