@@ -14,10 +14,12 @@ pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Fi
         return Vec::new();
     }
     let db = &stage.app.db;
+    // what is being moved stays until the copy is given up
+    let vapp = subject.vapp.map(|v| format!("'{v}'")).unwrap_or_default();
     let sql = format!(
-        "select coalesce(string_agg(id::text, ' '), '') from vapps where deleted_at is null and (vdc_id = '{}' or id = any(array[{}]::uuid[])) and name <> 'steady'",
+        "select coalesce(string_agg(id::text, ' ' order by moved_from is null), '') from vapps where deleted_at is null
+         and (vdc_id = '{}' or id = any(array[{vapp}]::uuid[]) or moved_from = any(array[{vapp}]::uuid[])) and name <> 'steady'",
         subject.vdc,
-        subject.vapp.map(|v| format!("'{v}'")).unwrap_or_default()
     );
     for id in db.text(&sql).await.split_whitespace() {
         let asked = vapp::delete(&stage.app.domain, &stage.admin, VappId(id.parse().unwrap()));
