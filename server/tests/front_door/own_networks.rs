@@ -87,6 +87,7 @@ async fn a_hub_that_lacks_the_class_of_a_policy_is_not_chosen_and_it_says_so() {
     let policy = storage::create(d, &operator, spec).await.unwrap();
     let wanted = vec![VdcPolicySpec { id: policy.id, limit_mb: None, is_default: true }];
     storage::set_for_vdc(d, &operator, stage.acme.vdc("prod"), wanted).await.unwrap();
+    // it waits for "two" rather than go where it can't be
     let id = stage.deploy("ubuntu-24.04", "mail").await;
     let one = stage.running(id).await.remove(0);
     assert_eq!(one.hub, Some("two".into()));

@@ -85,8 +85,9 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     let open = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS)).count();
     tracing::info!(capability = can::VMS.key(), count = open, "Found hubs with capability");
     let mut placement = placement::place(&wish, &candidates);
-    if placement.hub.is_none() {
-        // where no hub has all of it, the one that would take the rest says what is missing, in words for its people
+    let mut fit = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS));
+    if placement.hub.is_none() && fit.all(|h| !h.lacks.is_empty()) {
+        // where no hub will ever have all of it, one that would take the rest says what is missing, in words for its people
         candidates.iter_mut().for_each(|c| c.lacks.clear());
         placement = placement::place(&wish, &candidates);
     }
