@@ -13,7 +13,8 @@ const MAY_USE: [(&str, &[&str]); 12] = [
     ("hub", &["model"]),
     ("hubsim", &[]),
     ("private-postgres", &[]),
-    ("work", &["hub", "model", "ovf", "store", "transfer"]),
+    // domain: what ends by itself, as a lease, ends by the operations that people use
+    ("work", &["domain", "hub", "model", "ovf", "store", "transfer"]),
     // of hubs it reads kubeconfigs and cloud-init, and tries one before it is saved
     ("domain", &["hub", "model", "ovf", "store", "transfer"]),
     // no page sees a client of a hub, nor SQL
