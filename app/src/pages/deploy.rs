@@ -3,6 +3,7 @@ use super::{
     catalog::ON,
     choose_vdc::{chosen_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
     form_error::form_error,
+    guest_fields::{self, preview_section},
     nic_fields,
     sizes::{gb, read_cpus, read_gb},
     sizing::{choices, read_choice},
@@ -16,13 +17,15 @@ use crate::{
     shell::Crumb,
 };
 use domain::{
+    guest::{self, Preview},
     item, network, sizing,
-    vapp::{self, Deploy, Guest, Size},
+    vapp::{self, Deploy, Size},
 };
 use leptos::prelude::*;
 use model::{
     Action, Error, Kind, Problems, Result, can,
     decide::authorize,
+    guest::GuestSettings,
     name,
     network::Network,
     sizing::VdcSizing,
@@ -43,9 +46,19 @@ const LABELS: &[(&str, &str)] = &[
     ("parameters", "Parameters"),
     ("ssh_keys", "SSH keys"),
     ("user_data", "cloud-init"),
+    ("password", "Password"),
+    ("script", "Script"),
+    ("properties", "Properties"),
 ];
 
+/// What the guest of each machine will be told.
+pub(super) type Previews = Vec<(String, Vec<Preview>)>;
+
 pub(super) async fn page(visit: Visit) -> Result<Sheet> {
+    previewed(visit, None).await
+}
+
+pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Result<Sheet> {
     authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
     let (t, version) = chosen(&visit).await?;
     let vdcs = open_vdcs(&visit).await?;
@@ -68,9 +81,12 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
             let hint =
                 if t.vms.len() == 1 { "Of the vApp and its VM. Unique in its VDC." } else { "Unique in its VDC." };
             let names = name_fields(&fill, "", "", hint);
+            let to = format!("{}{}", href(&visit, &t, "/deploy"), version.map(|n| format!("?version={n}")).unwrap_or_default());
+            let preview = to.replacen("/deploy", "/deploy/preview", 1);
+            let preview = (!t.by_instance).then(|| view! { <button class="btn" formaction=preview>"Preview"</button> });
             let (vdc, on) = (vdc_field(&visit, &vdcs), fill.checked("power_on", "on", true));
             view! {
-                <form method="post" class="form" novalidate>
+                <form method="post" action=to class="form" novalidate>
                     {form_error(&fill, LABELS)}
                     <FormSection title="vApp">{names}</FormSection>
                     <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
@@ -78,7 +94,11 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
                     <FormSection title="Start">
                         <CheckField name="power_on" label="Power on when it is ready" checked=on />
                     </FormSection>
-                    <FormEnd submit="Deploy" cancel_href=href(&visit, &t, "") />
+                    <div class="form-end acts">
+                        <button class="btn primary">"Deploy"</button>
+                        {preview}
+                        <a class="btn" href=href(&visit, &t, "")>"Cancel"</a>
+                    </div>
                 </form>
             }
             .into_any()
@@ -89,6 +109,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
             title=title.clone()
             lede=format!("From catalog {}. {}", t.catalog_name, yours_to_give(&t))
         />
+        {previews.map(|p| preview_section(&p))}
         {form}
     }
     .into_any();
@@ -140,27 +161,11 @@ fn own_sections(visit: &Visit, t: &Template, networks: &[Network], sizings: &[Vd
         });
         all.collect_view()
     });
-    let guest = view! {
-        <TextArea
-            name="ssh_keys"
-            label="SSH keys"
-            value=fill.value("ssh_keys", "")
-            error=fill.error("ssh_keys")
-            hint="One a line, as in authorized_keys."
-            optional=true
-        />
-        <TextArea
-            name="user_data"
-            label="cloud-init"
-            value=fill.value("user_data", "")
-            error=fill.error("user_data")
-            hint="User data, begun with #cloud-config. It is kept sealed and not shown again."
-            optional=true
-        />
-    };
+    let guest = guest_fields::fields(visit, &fill, &GuestSettings::default(), &t.os);
     view! {
         {machines}
         {nics}
+        {guest_fields::template_sections(&fill, t)}
         <FormSection title="Guest" lede="What it is told at its first start.">{guest}</FormSection>
     }
     .into_any()
@@ -309,7 +314,7 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
         let value = values.get(&field_of(p));
         (!value.is_empty()).then(|| (p.name.clone(), value.to_owned()))
     });
-    let keys = values.get("ssh_keys").lines().map(str::trim).filter(|line| !line.is_empty());
+    let guest = guest_fields::read(values, &mut problems);
     let ask = Deploy {
         name: values.text("name"),
         description: values.text("description"),
@@ -318,9 +323,24 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
         sizes,
         parameters: given.collect(),
         nics,
-        guest: Guest { ssh_keys: keys.map(str::to_owned).collect(), user_data: values.text("user_data") },
+        guest,
+        properties: guest_fields::template_given(values, t),
     };
     (ask, problems)
+}
+
+/// Nothing is asked for yet.
+pub(super) async fn preview(visit: Visit, values: Values) -> Result<Previews> {
+    authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
+    let (t, _) = chosen(&visit).await?;
+    let (ask, problems) = read(&values, &t, &networks(&visit, &open_vdcs(&visit).await?).await?);
+    let name = |m: &TemplateVm| if t.vms.len() == 1 { ask.name.trim().to_owned() } else { m.name.clone() };
+    let all = t.vms.iter().map(|m| {
+        let os = if m.os.is_empty() { &t.os } else { &m.os };
+        let files = guest::preview(&name::label_from(&name(m), 63), os, &ask.guest_of(m)?)?;
+        Ok((name(m), files))
+    });
+    with_problems(problems, all.collect())
 }
 
 pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {

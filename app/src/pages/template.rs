@@ -18,7 +18,11 @@ use model::{
 };
 
 pub fn routes(r: Routes) -> Routes {
-    r.both("/templates/{id}", page).both_form("/templates/{id}/deploy", deploy::page, deploy::act)
+    r.both("/templates/{id}", page).both_form("/templates/{id}/deploy", deploy::page, deploy::act).both_look(
+        "/templates/{id}/deploy/preview",
+        deploy::previewed,
+        deploy::preview,
+    )
 }
 
 pub(super) fn href(visit: &Visit, t: &Template, rest: &str) -> String {

@@ -8,7 +8,7 @@ use super::{
     sizes::{cpu_words, disk_words, memory_words},
     vapp::placement_section,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
-    vm_disks, vm_nics, vm_snapshots,
+    vm_disks, vm_guest, vm_nics, vm_snapshots,
 };
 use crate::{
     parts::*,
@@ -36,6 +36,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let resizes = may(&visit, &v, Action::VmResize) && can::vm(&v, Action::VmResize).is_ok();
     let change = resizes.then(|| view! { <a href=href(&visit, v.id, "/resize")>"Change"</a> }).into_any();
     let snapshots = vm_snapshots::section(&visit, &v).await?;
+    let guest = vm_guest::section(&visit, &v).await?;
     let body = view! {
         <PageHead
             title=v.name.clone()
@@ -53,6 +54,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         {vm_disks::section(&visit, &v)}
         {snapshots}
         {vm_nics::section(&visit, &v)}
+        {guest}
         {placement}
         {tasks}
     }

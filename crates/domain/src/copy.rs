@@ -1,7 +1,7 @@
 //! vApps and VMs copied and moved within an organization. Disks of a copy are made by the hub from those of the original,
 //! which stays stopped and as it is until they are there.
 use crate::{
-    Domain, network, nic, quota,
+    Domain, guest, network, nic, quota,
     vapp::{Asked, insert_vm, owner_in},
     vm::as_spec,
 };
@@ -76,7 +76,8 @@ async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId
         let networks = nic::hold(&mut tx, (from.org, into.id, new), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;
         for (source, one) in vms.iter().zip(&spec.vms) {
             let twin = VmId(Uuid::now_v7());
-            insert_vm(&mut tx, twin, new, (from.org, into.id), owner, one, None).await?;
+            let told = guest::for_copy(d, &mut tx, source.id, twin).await?;
+            insert_vm(&mut tx, twin, new, (from.org, into.id), owner, one, told.as_deref()).await?;
             tx.vm_copied_from(twin, source.id).await?;
             tx.nics_set(twin, &one.nics, &networks, Macs::Ours).await?;
         }
@@ -124,7 +125,8 @@ pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) 
         quota::reserve(&mut tx, into.vdc, into.owner, &spec.amount()).await?;
         let networks = nic::hold(&mut tx, (into.org, into.vdc, into.id), &spec.nics).await?;
         let new = VmId(Uuid::now_v7());
-        insert_vm(&mut tx, new, into.id, (into.org, into.vdc), into.owner, &spec, None).await?;
+        let told = guest::for_copy(d, &mut tx, from.id, new).await?;
+        insert_vm(&mut tx, new, into.id, (into.org, into.vdc), into.owner, &spec, told.as_deref()).await?;
         tx.vm_copied_from(new, from.id).await?;
         tx.nics_set(new, &spec.nics, &networks, Macs::Ours).await?;
         tx.enqueue(Kind::Vapp, into.id, into.org, into.hub.as_ref()).await?;

@@ -1,5 +1,5 @@
 //! Items of catalogs that people made: captured from vApps, their versions, and their end.
-use crate::Domain;
+use crate::{Domain, guest};
 use hub::shape::names::disk_name;
 use model::{
     Action, Actor, CatalogId, Error, Kind, Result, TemplateId, VappId, can,
@@ -71,7 +71,11 @@ pub async fn capture(
             return Err(Error::field("catalog", "It is filled by what hubs have. Choose another one."));
         }
         let mut disks = Vec::new();
-        let machines: Vec<TemplateVm> = vms.iter().filter(|v| !v.deleted).map(|v| machine(v, &mut disks)).collect();
+        let mut machines = Vec::new();
+        for v in vms.iter().filter(|v| !v.deleted) {
+            let properties = guest::asked_for(d, &mut tx, v.id).await?;
+            machines.push(TemplateVm { properties, ..machine(v, &mut disks) });
+        }
         let id = TemplateId(Uuid::now_v7());
         tx.item_insert(id, catalog.id, catalog.org, &spec).await?;
         tx.item_capture(id, catalog.org, &hub, &machines, &disks).await?;

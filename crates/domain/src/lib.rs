@@ -8,6 +8,7 @@ pub mod copy;
 pub mod difference;
 pub mod disk;
 pub mod event;
+pub mod guest;
 pub mod hub;
 pub mod idp;
 pub mod item;

@@ -1,11 +1,11 @@
 //! vApps: made from a template or composed, powered, renamed and deleted. Nothing here calls a hub: an intent is written
 //! with its task, and workers bring hubs to it.
-use crate::{Domain, nic, quota, sizing, vm};
-use hub::shape::cloud_init::{self, CloudInit};
+use crate::{Domain, guest, nic, quota, sizing, vm};
 use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, SizingId, TaskId, TemplateId, UserId, VappId, VdcId, VmId,
     can,
     decide::{Resource, authorize, list_scope},
+    guest::{Property, filled},
     list::{ListQuery, Page},
     name,
     nic::NicSpec,
@@ -14,6 +14,7 @@ use model::{
     vapp::{Vapp, VappSpec},
     vm::{Once, Power, Vm, VmSpec, hub_name},
 };
+pub use model::guest::GuestSettings as Guest;
 use std::collections::BTreeMap;
 use store::{Authorized, Macs, NewVapp, NewVm, Record, Write};
 use uuid::Uuid;
@@ -46,7 +47,21 @@ pub struct Deploy {
     pub parameters: BTreeMap<String, String>,
     /// By the machine's name in the template; without a list a machine has the template's NICs.
     pub nics: BTreeMap<String, Vec<NicSpec>>,
+    /// What all guests are told, but for the properties.
     pub guest: Guest,
+    /// By the machine's name in the template, and empty for those of the whole vApp; then by key.
+    pub properties: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Deploy {
+    /// What the guest of one of the template's machines is told.
+    pub fn guest_of(&self, t: &TemplateVm) -> Result<Guest> {
+        let given = |p: &Property| {
+            let of = if p.shared { "" } else { t.name.as_str() };
+            self.properties.get(of)?.get(&p.key).cloned()
+        };
+        Ok(Guest { properties: filled(&t.properties, given)?, ..self.guest.clone() })
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,36 +72,6 @@ pub struct Size {
     pub memory_mb: Option<i64>,
     /// Of the first disk: never smaller than the template's.
     pub disk_mb: Option<i64>,
-}
-
-/// What the guest is told at its first start.
-#[derive(Clone, Debug, Default)]
-pub struct Guest {
-    pub ssh_keys: Vec<String>,
-    pub user_data: String,
-}
-
-impl Guest {
-    /// As stored, sealed; None: nothing was given.
-    fn stored(&self) -> Option<Vec<u8>> {
-        if self.ssh_keys.is_empty() && self.user_data.trim().is_empty() {
-            return None;
-        }
-        let json = serde_json::json!({"ssh_keys": self.ssh_keys, "user_data": self.user_data});
-        Some(json.to_string().into_bytes())
-    }
-
-    fn check(&self, problems: &mut Problems) {
-        let init = CloudInit {
-            user_data: self.user_data.clone(),
-            ssh_keys: self.ssh_keys.clone(),
-            hostname: "check".into(),
-            network_data: String::new(),
-        };
-        if let Err(e) = cloud_init::user_data(&init) {
-            problems.add(if e.field == "ssh_keys" { "ssh_keys" } else { "user_data" }, e.message);
-        }
-    }
 }
 
 /// A vApp asked for and the task that ends when it is there.
@@ -114,9 +99,19 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
             return Err(Error::field("vdc", why));
         }
         let mut problems = Problems::default();
-        ask.guest.check(&mut problems);
+        guest::check(&ask.guest, &mut problems);
         check_parameters(&template, &ask, &mut problems);
         let vms = template.vms.iter().map(|t| machine(&template, t, &ask, &mut problems)).collect();
+        let mut guests = Vec::new();
+        for t in &template.vms {
+            match ask.guest_of(t) {
+                Ok(one) => {
+                    one.properties.iter().filter_map(|p| p.wrong(&p.value)).for_each(|w| problems.add("properties", w));
+                    guests.push(one);
+                }
+                Err(e) => e.fields().iter().for_each(|f| problems.add(f.field, f.message.clone())),
+            }
+        }
         problems.done()?;
         let spec = VappSpec { name: ask.name.clone(), description: ask.description.clone(), vms }.check()?;
         let id = VappId(Uuid::now_v7());
@@ -138,7 +133,7 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
             instance_of: template.by_instance.then_some(template.source.as_str()),
             parameters: parameters.as_deref(),
         };
-        create_with(d, actor, action, new, &spec, &ask.guest).await
+        create_with(d, actor, action, new, &spec, &guests).await
     })
     .await
 }
@@ -151,14 +146,15 @@ async fn version(d: &Domain, template: &Template, number: i32) -> Result<Vec<Tem
 }
 
 /// An empty vApp, or one of machines described one by one.
-pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, guest: Guest) -> Result<Asked> {
+pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, told: Guest) -> Result<Asked> {
     let action = Action::VappCreate;
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Owned(actor.org, actor.user))?;
         let mut problems = Problems::default();
-        guest.check(&mut problems);
+        guest::check(&told, &mut problems);
         problems.done()?;
         let spec = spec.check()?;
+        let guests = vec![told; spec.vms.len()];
         let new = NewVapp {
             id: VappId(Uuid::now_v7()),
             org: actor.org,
@@ -170,24 +166,28 @@ pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, gues
             instance_of: None,
             parameters: None,
         };
-        create_with(d, actor, action, new, &spec, &guest).await
+        create_with(d, actor, action, new, &spec, &guests).await
     })
     .await
 }
 
-/// Everything in one transaction: quota, vApp, machines, work, task, event and audit.
+/// Everything in one transaction: quota, vApp, machines, work, task, event and audit. `told`: what the guest of each machine is.
 async fn create_with(
     d: &Domain,
     actor: &Actor,
     action: Action,
     new: NewVapp<'_>,
     spec: &VappSpec,
-    guest: &Guest,
+    told: &[Guest],
 ) -> Result<Asked> {
+    let passwords = told.iter().any(|g| g.set_password);
+    if passwords {
+        authorize(actor, Action::VmPassword, Resource::Owned(actor.org, actor.user))?;
+    }
     let mut guests = Vec::new();
-    for _ in &spec.vms {
+    for one in told {
         let id = VmId(Uuid::now_v7());
-        guests.push((id, vm::sealed_guest(d, id, guest.stored()).await?));
+        guests.push((id, guest::sealed(d, id, &guest::with_password(one.clone())).await?));
     }
     let mut tx = d.store.write(actor).await?;
     let vdc = tx.vdc(Action::VdcView, new.vdc).await?;

@@ -23,13 +23,6 @@ pub async fn get(d: &Domain, actor: &Actor, id: VmId) -> Result<Vm> {
     Ok(d.store.vm(actor, Action::VmView, id).await?.into_inner())
 }
 
-pub(crate) async fn sealed_guest(d: &Domain, id: VmId, plain: Option<Vec<u8>>) -> Result<Option<Vec<u8>>> {
-    match plain {
-        Some(plain) => Ok(Some(d.vault()?.seal(&format!("vm/{id}"), &plain).await?)),
-        None => Ok(None),
-    }
-}
-
 /// What is done to a vApp is done to each of its machines.
 pub(crate) fn same_for_one(action: Action) -> Action {
     match action {

@@ -160,6 +160,8 @@ actions! {
     VmCreate "vm.create" Vm VappCreate Mine changes "add a VM" "Added VM",
     VmEdit "vm.edit" Vm VmEdit Mine changes "edit a VM" "Edited VM",
     VmResize "vm.resize" Vm VmEditCpu Mine changes "resize a VM" "Resized VM",
+    VmGuest "vm.guest" Vm VmEdit Mine changes "change what a VM's guest is told" "Changed the guest settings of VM",
+    VmPassword "vm.password" Vm VmPassword Mine reads "read or set a VM's administrator password" "Read the administrator's password of VM",
     VmPowerOn "vm.power_on" Vm VappPower Mine changes "power on a VM" "Powered on VM",
     VmPowerOff "vm.power_off" Vm VappPower Mine changes "power off a VM" "Powered off VM",
     VmShutdown "vm.shutdown" Vm VappPower Mine changes "shut down a VM" "Shut down VM",
@@ -251,6 +253,8 @@ impl Action {
         match self {
             VappDelete | VmDelete | VappMove | VmMove | VappShare | VappOwner | CatalogDelete | CatalogShare
             | CatalogOwner | DiskOwner => Access::FullControl,
+            // who may read it may set it
+            VmPassword => Access::Change,
             _ if self.changes() => Access::Change,
             _ => Access::ReadOnly,
         }

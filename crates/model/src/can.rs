@@ -238,6 +238,9 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
                 count(vm.snapshots, "snapshot", "snapshots")
             ))
         }
+        (Action::VmGuest, _) if vm.by_template => {
+            Err("OpenShift made it from a template, which says what its guest is told.".into())
+        }
         (Action::VmSnapshot | Action::VmRevert | Action::VmSnapshotDelete, _) => snapshot(vm, action),
         (Action::VmPowerOn, _) if vm.expired => Err(expired()),
         (Action::VmCopy, VmState::Stopped) => Ok(()),

@@ -10,6 +10,7 @@ pub mod disk;
 mod error;
 pub mod event;
 mod fields;
+pub mod guest;
 pub mod hub;
 mod id;
 pub mod idp;

@@ -2,6 +2,7 @@
 use crate::{
     Action, Actor, CatalogId, OrgId, TemplateId, UserId,
     decide::Resource,
+    guest::Property,
     hub::HubId,
     nic::{Attach, IpMode, NicSpec},
     share::{self, Access, Grant},
@@ -22,6 +23,8 @@ pub struct TemplateVm {
     pub disks: Vec<Disk>,
     pub nics: Vec<TemplateNic>,
     pub os: String,
+    /// What its guest reads from its OVF environment.
+    pub properties: Vec<Property>,
 }
 
 /// A NIC of a template's machine. What it was plugged into stays behind.

@@ -231,6 +231,8 @@ pub struct Vm {
     pub shares: Vec<Grant>,
     /// The vApp that it is being copied to; empty: none.
     pub copying: String,
+    /// OpenShift made it from a template.
+    pub by_template: bool,
     pub name: String,
     pub description: String,
     pub computer_name: String,

@@ -26,7 +26,7 @@ pub(crate) const SQL: ListSql = ListSql {
         shares_column!("t.vapp_id"),
         ", ",
         copying_vm!(),
-        ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, \
+        ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, a.instance_of is not null as by_template, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
         t.sizing_id, (select p.name from sizing_policies p where p.id = t.sizing_id) as sizing_name, \
         t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
@@ -73,6 +73,7 @@ struct Row {
     owner_name: String,
     shares: Json<Vec<GrantJson>>,
     copying: String,
+    by_template: bool,
     name: String,
     description: String,
     computer_name: String,
@@ -137,6 +138,7 @@ fn read(r: Row) -> Result<Vm> {
         owner_name: r.owner_name,
         shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         copying: r.copying,
+        by_template: r.by_template,
         name: r.name,
         description: r.description,
         computer_name: r.computer_name,
@@ -233,6 +235,14 @@ impl Store {
 
     pub async fn vms(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vm>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    /// What its guest is told, sealed; None: nothing.
+    pub async fn vm_guest(&self, vm: &Authorized<Vm>) -> Result<Option<Vec<u8>>> {
+        sqlx::query_scalar!("select cloud_init from vms where id = $1", vm.id.0)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(mapped)
     }
 
     /// All machines of a vApp, in the order they start.
@@ -370,6 +380,30 @@ impl Write<'_> {
         .fetch_one(&mut *self.tx)
         .await
         .map_err(mapped)
+    }
+
+    /// What its guest is told, sealed; None: nothing.
+    pub async fn vm_guest(&mut self, vm: VmId) -> Result<Option<Vec<u8>>> {
+        sqlx::query_scalar!("select cloud_init from vms where id = $1", vm.0)
+            .fetch_one(&mut *self.tx)
+            .await
+            .map_err(mapped)
+    }
+
+    /// What its guest is told, sealed, and its computer's name.
+    pub async fn vm_guest_set(&mut self, vm: VmId, computer_name: &str, sealed: &[u8]) -> Result<()> {
+        sqlx::query!(
+            "update vms set cloud_init = $2, computer_name = $3, generation = generation + 1, guest_generation = generation + 1,
+                    problem = '', version = version + 1, updated_at = now(), updated_by = $4 where id = $1",
+            vm.0,
+            sealed,
+            computer_name,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     /// Its size is its own, or that of a policy with the name of its instance type.

@@ -51,7 +51,11 @@ pub struct VmWork {
     pub nics_set: bool,
     /// NICs or addresses that it still has, and that are not wanted any more.
     pub nics_leaving: bool,
+    /// What its guest is told, sealed.
     pub cloud_init: Option<Vec<u8>>,
+    pub os: String,
+    /// Was that changed since it was applied last?
+    pub guest_changed: bool,
     pub power: Power,
     pub start_order: i32,
     pub start_delay_s: i32,
@@ -74,7 +78,7 @@ impl Store {
     pub async fn vm_work(&self, id: Uuid) -> Result<Option<VmWork>> {
         let r = sqlx::query!(
             r#"select v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
-                      v.preference, v.nics_set, v.cloud_init, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
+                      v.preference, v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
@@ -125,6 +129,8 @@ impl Store {
             nics_set: r.nics_set,
             nics_leaving: r.nics_leaving,
             cloud_init: r.cloud_init,
+            os: r.os,
+            guest_changed: r.guest_generation > r.applied.unwrap_or(0),
             power: Power::parse(&r.power).ok_or_else(|| odd("power"))?,
             start_order: r.start_order,
             start_delay_s: r.start_delay_s,

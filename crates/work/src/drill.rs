@@ -89,6 +89,7 @@ steps! {
     VmNics "vm.nics",
     VmAffinity "vm.affinity",
     GuestTell "vm.guest.tell",
+    GuestDiscs "vm.guest.discs",
     NicsRelease "vm.nics.release",
     VmPower "vm.power",
     VmStop "vm.stop",

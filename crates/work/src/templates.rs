@@ -202,6 +202,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
             disks: disks.collect(),
             nics: nics.collect(),
             os: t.os_name.clone().unwrap_or_default(),
+            properties: Vec::new(),
         }
     });
     // what names machines and disks is ours to choose
@@ -236,6 +237,7 @@ fn of_image(name: &str, source: &str, image: &ObservedImage, size: &InstanceType
         disks: vec![root],
         nics: vec![TemplateNic { name: "nic-0".into() }],
         os: image.default_preference.clone().unwrap_or_default(),
+        properties: Vec::new(),
     };
     TemplateSpec {
         name: name.to_owned(),

@@ -18,7 +18,7 @@ use hub::{
     shape::{
         names::{self, VDC_ID, VM_ID},
         namespace,
-        vm::{Attachment, CloudInitUse, Device, Disk, DiskSource, Firmware, Identity, Nic, Size, Vm, virtual_machine},
+        vm::{Attachment, Device, Disk, DiskSource, Firmware, Identity, Nic, Size, Vm, virtual_machine},
     },
 };
 use hubsim::{Hub, actors};
@@ -315,7 +315,7 @@ fn shaped(place: names::Place, id: Uuid, vapp: Uuid, name: &str) -> Vm {
             boot_order: Some(1),
         }],
         nics: vec![Nic { name: "default".into(), network: Attachment::Pod, mac: None, model: None, connected: true }],
-        cloud_init: CloudInitUse::None,
+        discs: Default::default(),
     }
 }
 

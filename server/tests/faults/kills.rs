@@ -52,6 +52,7 @@ fn way(step: Step) -> Way {
         NetworkWant | NetworkMake | NetworkMade | NetworkLook | NetworkUsable => By(Op::ComposeOn),
         NetworkFind | NetworkDelete | NetworkGoneThere | NetworkLeft | NetworkGone => By(Op::DeleteNetwork),
         VmNics | GuestTell => By(Op::AddNic),
+        GuestDiscs => By(Op::TellGuest),
         NicsRelease => By(Op::RemoveNic),
         VmDiskMake | VmDiskPlug => By(Op::DiskAdd),
         VmDiskUnplug | VmDiskDelete | VmDiskGone => By(Op::DiskRemove),

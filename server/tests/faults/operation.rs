@@ -1,10 +1,11 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{affinity, copy, disk, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
+use domain::{affinity, copy, disk, guest, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
 use model::{
     Action, DiskId, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
     affinity::AffinitySpec,
     disk::{Bus, DiskSpec},
+    guest::GuestSettings,
     nic::{Attach, IpMode, NicSpec},
     quota::Limits,
     snapshot::SnapshotSpec,
@@ -60,6 +61,7 @@ operations! {
     Instantiate "deploy by OpenShift",
     DeleteInstance "delete OpenShift's vApp",
     ComposeOn "compose on a network",
+    TellGuest "tell a guest",
     AddNic "plug a NIC in",
     RemoveNic "unplug a NIC",
     DeleteNetwork "delete network",
@@ -152,7 +154,7 @@ impl Op {
             Op::DiskCreate | Op::DiskEdit | Op::DiskDelete => None,
             // a deployed machine has a disk of its own
             Op::DiskGrow => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
-            Op::PowerOn | Op::Resize => Some(with(Power::Off).await),
+            Op::PowerOn | Op::Resize | Op::TellGuest => Some(with(Power::Off).await),
             Op::DeleteInstance => Some(stage.deploy(vdc, BY_OPENSHIFT, &subject.name).await.unwrap()),
             Op::Copy | Op::Move => {
                 stage.new_vdc(&subject.name).await.unwrap();
@@ -326,6 +328,13 @@ impl Op {
                     stage.ask(Action::VmNics, nic::set(d, admin, now.id, now.version, nics)).await?;
                 }
             }
+            Op::TellGuest => {
+                let now = vm::get(d, admin, vm_id.unwrap()).await?;
+                if now.computer_name != TOLD {
+                    let told = GuestSettings { user_data: "#cloud-config\npackages: [vim]\n".into(), ..Default::default() };
+                    stage.ask(Action::VmGuest, guest::set(d, admin, now.id, now.version, TOLD, told)).await?;
+                }
+            }
             Op::DeleteNetwork => {
                 stage.ask(Action::NetworkDelete, network::delete(d, admin, subject.network.unwrap())).await?;
             }
@@ -445,6 +454,9 @@ async fn snapshot(stage: &Stage, vm: VmId, name: &str) -> Result<()> {
 fn blank(name: &str) -> DiskSpec {
     DiskSpec { name: name.into(), size_mb: 1024, ..DiskSpec::default() }
 }
+
+/// The computer's name that a guest is told.
+const TOLD: &str = "told-otherwise";
 
 fn two() -> HubId {
     HubId("two".into())

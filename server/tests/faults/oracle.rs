@@ -4,6 +4,7 @@ use crate::{
     stage::{KUBEVIRT, Stage},
     witness::{VM_ID, label, uid},
 };
+use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -182,6 +183,7 @@ impl Now {
         differs("the run strategy", &strategy.into(), &object["spec"]["runStrategy"]);
         differs("the state", &state.into(), &vm["obs_state"]);
         differs("the name", &vm["name"], &object["metadata"]["annotations"]["ssvirt.io/vm"]);
+        differs("the guest", &true.into(), &self.told(vm).into());
         if vm["instance_type"] == "" {
             let domain = &object["spec"]["template"]["spec"]["domain"];
             let memory = Value::from(domain["memory"]["guest"].as_str().map_or(0, megabytes));
@@ -189,6 +191,22 @@ impl Now {
             let n = |key: &str| domain["cpu"][key].as_i64().unwrap_or(1);
             differs("the CPUs", &vm["cpus"], &(n("sockets") * n("cores") * n("threads")).into());
         }
+    }
+
+    /// Does its guest read what it was last told? Its computer's name stands in it.
+    fn told(&self, vm: &Value) -> bool {
+        if vm["guest_generation"] == 0 || vm["cloud_init"].is_null() {
+            return true;
+        }
+        let (id, name) = (text(vm, "id"), text(vm, "computer_name"));
+        let secret = self.of("secrets").find(|(_, o)| label(o, VM_ID) == id);
+        let data = secret.map(|(_, o)| BASE64_STANDARD.decode(text(&o["data"], "userdata")).unwrap_or_default());
+        // in parts, which are base64 again
+        data.is_some_and(|data| {
+            let data = String::from_utf8_lossy(&data);
+            let part = |line: &str| BASE64_STANDARD.decode(line).ok().and_then(|b| String::from_utf8(b).ok());
+            data.contains(&name) || data.lines().filter_map(part).any(|text| text.contains(&name))
+        })
     }
 
     fn vdc(&self, found: &mut Findings, vdc: &Value, may_fail: bool) {

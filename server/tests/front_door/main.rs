@@ -14,6 +14,7 @@ mod cors;
 mod database;
 mod demo;
 mod disks;
+mod guests;
 mod headers;
 mod health;
 mod home;

@@ -89,6 +89,10 @@ const TABLE: &[Line] = &[
     ("POST", "/provider/networks/{id}/edit", May(NetworkEdit), Some(Kind::Network)),
     ("GET",  "/provider/networks/{id}/delete", May(NetworkDelete), Some(Kind::Network)),
     ("POST", "/provider/networks/{id}/delete", May(NetworkDelete), Some(Kind::Network)),
+    ("GET",  "/provider/vms/{id}/guest", May(VmGuest), Some(Kind::Vm)),
+    ("POST", "/provider/vms/{id}/guest", May(VmGuest), Some(Kind::Vm)),
+    ("GET",  "/provider/vms/{id}/guest/preview", May(VmGuest), Some(Kind::Vm)),
+    ("POST", "/provider/vms/{id}/guest/preview", May(VmGuest), Some(Kind::Vm)),
     ("GET",  "/provider/vms/{id}/nics", May(VmNics), Some(Kind::Vm)),
     ("POST", "/provider/vms/{id}/nics", May(VmNics), Some(Kind::Vm)),
     ("GET",  "/provider/vapps/{id}/networks/add", May(VappAddNetwork), Some(Kind::Vapp)),
@@ -284,6 +288,8 @@ const TABLE: &[Line] = &[
     ("GET",  "/provider/templates/{id}",              May(TemplateView),  Some(Kind::Template)),
     ("GET",  "/provider/templates/{id}/deploy",       Makes(VappCreate),  Some(Kind::Template)),
     ("POST", "/provider/templates/{id}/deploy",       Makes(VappCreate),  Some(Kind::Template)),
+    ("GET",  "/provider/templates/{id}/deploy/preview", Makes(VappCreate), Some(Kind::Template)),
+    ("POST", "/provider/templates/{id}/deploy/preview", Makes(VappCreate), Some(Kind::Template)),
     ("GET",  "/provider/catalogs/{id}/upload",         May(TemplateUpload),  Some(Kind::Catalog)),
     ("POST", "/provider/catalogs/{id}/upload",         May(TemplateUpload),  Some(Kind::Catalog)),
     ("GET",  "/provider/templates/{id}/upload",        May(TemplateUpload),  Some(Kind::Template)),
@@ -354,6 +360,10 @@ const TABLE: &[Line] = &[
     ("POST", "/tenant/{org}/networks/{id}/edit", May(NetworkEdit), Some(Kind::Network)),
     ("GET",  "/tenant/{org}/networks/{id}/delete", May(NetworkDelete), Some(Kind::Network)),
     ("POST", "/tenant/{org}/networks/{id}/delete", May(NetworkDelete), Some(Kind::Network)),
+    ("GET",  "/tenant/{org}/vms/{id}/guest", May(VmGuest), Some(Kind::Vm)),
+    ("POST", "/tenant/{org}/vms/{id}/guest", May(VmGuest), Some(Kind::Vm)),
+    ("GET",  "/tenant/{org}/vms/{id}/guest/preview", May(VmGuest), Some(Kind::Vm)),
+    ("POST", "/tenant/{org}/vms/{id}/guest/preview", May(VmGuest), Some(Kind::Vm)),
     ("GET",  "/tenant/{org}/vms/{id}/nics", May(VmNics), Some(Kind::Vm)),
     ("POST", "/tenant/{org}/vms/{id}/nics", May(VmNics), Some(Kind::Vm)),
     ("GET",  "/tenant/{org}/vapps/{id}/networks/add", May(VappAddNetwork), Some(Kind::Vapp)),
@@ -479,6 +489,8 @@ const TABLE: &[Line] = &[
     ("GET",  "/tenant/{org}/templates/{id}",          May(TemplateView),  Some(Kind::Template)),
     ("GET",  "/tenant/{org}/templates/{id}/deploy",   Makes(VappCreate),  Some(Kind::Template)),
     ("POST", "/tenant/{org}/templates/{id}/deploy",   Makes(VappCreate),  Some(Kind::Template)),
+    ("GET",  "/tenant/{org}/templates/{id}/deploy/preview", Makes(VappCreate), Some(Kind::Template)),
+    ("POST", "/tenant/{org}/templates/{id}/deploy/preview", Makes(VappCreate), Some(Kind::Template)),
     ("GET",  "/tenant/{org}/catalogs/{id}/upload",     May(TemplateUpload),  Some(Kind::Catalog)),
     ("POST", "/tenant/{org}/catalogs/{id}/upload",     May(TemplateUpload),  Some(Kind::Catalog)),
     ("GET",  "/tenant/{org}/templates/{id}/upload",    May(TemplateUpload),  Some(Kind::Template)),
@@ -536,8 +548,9 @@ const MISSING: &str = "01900000-0000-7000-8000-0000deadbeef";
 /// The status that the table, and the one function that decides, say.
 fn expected(line: &Line, actor: Option<&Actor>, world: &World, which: Which) -> u16 {
     let (method, path, takes, id) = *line;
-    // a test changes nothing, and its answer is the page
-    let done = if method == "GET" || path.ends_with("/test") || path.ends_with("/bulk") { 200 } else { 303 };
+    // a test or preview changes nothing, and its answer is the page
+    let looks = ["/test", "/bulk", "/preview"].iter().any(|end| path.ends_with(end));
+    let done = if method == "GET" || looks { 200 } else { 303 };
     if let Nothing(nobody, somebody) = takes {
         return if actor.is_some() { somebody } else { nobody };
     }

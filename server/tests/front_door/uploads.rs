@@ -184,6 +184,49 @@ async fn an_ova_sent_in_parts_becomes_a_template_and_runs_on_a_hub_that_got_its_
 }
 
 #[tokio::test]
+async fn what_an_ova_asks_for_is_given_when_it_is_deployed_and_read_by_its_guest() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let desk = Desk::open(&stage.app, admin, "acme").await;
+    let whole = r#"<ProductSection ovf:class="shop"><Info/><Property ovf:key="url" ovf:type="string" ovf:userConfigurable="true"/>
+      <Property ovf:key="edition" ovf:type="string" ovf:value="small"/></ProductSection><Name>Shop</Name>"#;
+    let own = r#"<ProductSection><Info/><Property ovf:key="port" ovf:type="uint16" ovf:value="80" ovf:userConfigurable="true"/>
+      <Property ovf:key="secret" ovf:type="string" ovf:password="true" ovf:userConfigurable="true"/></ProductSection><Name>db</Name>"#;
+    let ovf = OVF.replacen("<Name>Shop</Name>", whole, 1).replacen("<Name>db</Name>", own, 1);
+    let bytes = tar(&[("shop.ovf", ovf.as_bytes()), ("disk1.qcow2", &qcow2(64))]);
+    let template = desk.uploaded("shop", ItemKind::Template, "shop.ova", &bytes).await;
+    let given = |port: &str| {
+        let of = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let properties = [
+            (String::new(), of(&[("shop.url", "https://shop.example/?a=1&b=2")])),
+            ("db".to_owned(), of(&[("port", port), ("secret", "hunter2")])),
+        ];
+        vapp::Deploy { name: "shop".into(), properties: properties.into(), ..vapp::Deploy::default() }
+    };
+    let wrong = vapp::deploy(d, admin, stage.acme.vdc("prod"), template, given("http")).await.err().unwrap();
+    assert_eq!(wrong.fields()[0].message, "port takes a whole number from 0 to 65535.");
+    let id = vapp::deploy(d, admin, stage.acme.vdc("prod"), template, given("8080")).await.unwrap().vapp;
+    stage.until("objects", async || stage.vms(id).await.iter().all(|v| v.made)).await;
+    let environment = |name: &str| {
+        let all = stage.hubs.hub("one").objects("", "secrets");
+        let of = |s: &&std::sync::Arc<serde_json::Value>| {
+            s["metadata"]["name"].as_str().is_some_and(|n| n.starts_with(name) && n.ends_with("-cloudinit"))
+        };
+        let text = all.iter().find(of).and_then(|s| s["data"]["ovf-env.xml"].as_str().map(str::to_owned)).unwrap();
+        String::from_utf8(base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text).unwrap()).unwrap()
+    };
+    let (db, web) = (environment("db"), environment("web"));
+    for (key, value) in [("shop.url", "https://shop.example/?a=1&amp;b=2"), ("shop.edition", "small")] {
+        let line = format!("oe:key=\"{key}\" oe:value=\"{value}\"");
+        assert!(db.contains(&line) && web.contains(&line), "{line}");
+    }
+    assert!(db.contains("oe:value=\"8080\"") && db.contains("oe:value=\"hunter2\""), "{db}");
+    assert!(!web.contains("hunter2"), "what is asked of one is told to that one");
+    let page = desk.browser.get(&format!("/tenant/acme/templates/{template}/deploy")).await.must(200);
+    page.says("property.shop.url").says("property0.port").says("the template says it");
+}
+
+#[tokio::test]
 async fn a_part_that_breaks_off_is_kept_and_the_upload_goes_on_from_there_on_another_replica() {
     let app = TestApp::start().await;
     let acme = app.org("acme").make().await;

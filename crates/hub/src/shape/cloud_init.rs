@@ -1,7 +1,10 @@
-//! The Secret with a VM's cloud-init: the user's own data to the letter, with host name and SSH keys beside it. It is not
+//! A VM's cloud-init: the user's own data to the letter, with host name, SSH keys and the rest beside it. It is not
 //! written anew: cloud-init reads an older YAML than we do, in which `yes` and `0644` mean something else.
 use crate::{
-    shape::{names::cloud_init_name, vm::Identity},
+    shape::{
+        cloud_config,
+        customize::{Customize, boothook},
+    },
     yaml,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -16,6 +19,7 @@ pub struct CloudInit {
     pub user_data: String,
     pub ssh_keys: Vec<String>,
     pub hostname: String,
+    pub customize: Customize,
     /// Version 1 or 2 of cloud-init's network configuration; empty: the guest asks by DHCP.
     pub network_data: String,
 }
@@ -44,24 +48,28 @@ pub fn encoded(text: &str) -> String {
     BASE64_STANDARD.encode(text)
 }
 
-/// In base64 `data`, not `stringData`: a key left out later would stay for good.
-pub fn secret(id: &Identity, init: &CloudInit) -> Result<Value, BadCloudInit> {
-    let mut data = json!({"userdata": encoded(&user_data(init)?)});
-    if !init.network_data.trim().is_empty() {
-        data["networkdata"] = json!(encoded(&network_data(&init.network_data)?));
-    }
-    Ok(json!({
-        "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
-        "metadata": {
-            "name": cloud_init_name(&id.object), "namespace": id.place.namespace,
-            "labels": id.labels(), "annotations": id.annotations(),
-        },
-        "data": data,
-    }))
-}
-
 /// The text cloud-init is given.
 pub fn user_data(init: &CloudInit) -> Result<String, BadCloudInit> {
+    let texts = parts(init)?;
+    Ok(match &texts[..] {
+        [one] if one.kind != HOOK => one.text.clone(),
+        _ => archive(&texts),
+    })
+}
+
+/// One of the texts that cloud-init is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    pub kind: &'static str,
+    pub name: &'static str,
+    pub text: String,
+}
+
+const HOOK: &str = "text/cloud-boothook";
+
+/// What the user gave, and ours beside it.
+pub fn parts(init: &CloudInit) -> Result<Vec<Part>, BadCloudInit> {
+    let hook = (!init.customize.is_empty()).then(|| Part { kind: HOOK, name: "ssvirt", text: boothook(&init.customize) });
     let text = init.user_data.replace("\r\n", "\n");
     if text.len() > LARGEST {
         return bad("user_data", format!("It is larger than {} KiB. Let it download the rest.", LARGEST >> 10));
@@ -72,7 +80,8 @@ pub fn user_data(init: &CloudInit) -> Result<String, BadCloudInit> {
         }
     }
     if text.trim().is_empty() {
-        return Ok(ours(init, false));
+        let ours = Part { kind: CONFIG, name: "ssvirt.yaml", text: ours(init, false) };
+        return Ok([Some(ours), hook].into_iter().flatten().collect());
     }
     if is_config(&text) {
         let fields = match yaml::parse_with_anchors(&text) {
@@ -86,21 +95,19 @@ pub fn user_data(init: &CloudInit) -> Result<String, BadCloudInit> {
                 return bad("user_data", format!("The cloud-config {key}{}", e.message));
             }
         };
-        if fields.get("ssh_authorized_keys").is_some_and(|k| !k.is_array()) {
-            return bad(
-                "user_data",
-                "ssh_authorized_keys is no list. Write each key on a line of its own, with - in front.",
-            );
+        if let Err(wrong) = cloud_config::check(&fields) {
+            return bad("user_data", wrong);
         }
         let nothing_to_add = init.ssh_keys.is_empty() && (init.hostname.is_empty() || fields.contains_key("hostname"));
-        return Ok(match nothing_to_add {
-            true => text,
-            // ours comes second and gives way
-            false => archive([(CONFIG, "user.yaml", &text), (CONFIG, "ssvirt.yaml", &ours(init, true))]),
-        });
+        let theirs = Part { kind: CONFIG, name: "user.yaml", text };
+        // ours comes second and gives way
+        let ours = (!nothing_to_add).then(|| Part { kind: CONFIG, name: "ssvirt.yaml", text: ours(init, true) });
+        return Ok([Some(theirs), ours, hook].into_iter().flatten().collect());
     }
     if text.starts_with("#!") {
-        return Ok(archive([(CONFIG, "ssvirt.yaml", &ours(init, false)), ("text/x-shellscript", "script", &text)]));
+        let ours = Part { kind: CONFIG, name: "ssvirt.yaml", text: ours(init, false) };
+        let script = Part { kind: "text/x-shellscript", name: "script", text };
+        return Ok([Some(ours), Some(script), hook].into_iter().flatten().collect());
     }
     if [
         "Content-Type: multipart/",
@@ -113,13 +120,19 @@ pub fn user_data(init: &CloudInit) -> Result<String, BadCloudInit> {
     .iter()
     .any(|start| text.starts_with(start))
     {
-        if init.ssh_keys.is_empty() {
-            return Ok(text);
+        if !init.ssh_keys.is_empty() {
+            return bad(
+                "ssh_keys",
+                "Keys can't be added to this form of user data. Put them into it, or give a #cloud-config.",
+            );
         }
-        return bad(
-            "ssh_keys",
-            "Keys can't be added to this form of user data. Put them into it, or give a #cloud-config.",
-        );
+        if hook.is_some() {
+            return bad(
+                "user_data",
+                "A password or script can't be added to this form of user data. Put them into it, or give a #cloud-config.",
+            );
+        }
+        return Ok(vec![Part { kind: "text/plain", name: "user-data", text }]);
     }
     bad(
         "user_data",
@@ -152,11 +165,11 @@ fn ours(init: &CloudInit, beside: bool) -> String {
 }
 
 /// Several texts in one, as cloud-init takes them.
-fn archive<const N: usize>(parts: [(&str, &str, &str); N]) -> String {
+fn archive(parts: &[Part]) -> String {
     // base64 has no '=' but at its end, so no part can hold the boundary
     let boundary = "==ssvirt==";
     let mut all = format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\nMIME-Version: 1.0\n\n");
-    for (kind, name, text) in parts {
+    for Part { kind, name, text } in parts {
         all += &format!(
             "--{boundary}\nContent-Type: {kind}; charset=\"utf-8\"\nMIME-Version: 1.0\nContent-Transfer-Encoding: base64\n\
              Content-Disposition: attachment; filename=\"{name}\"\n\n{}\n",
@@ -166,7 +179,7 @@ fn archive<const N: usize>(parts: [(&str, &str, &str); N]) -> String {
     all + &format!("--{boundary}--\n")
 }
 
-fn network_data(text: &str) -> Result<String, BadCloudInit> {
+pub(super) fn network_data(text: &str) -> Result<String, BadCloudInit> {
     if text.len() > LARGEST {
         return bad("network_data", format!("It is larger than {} KiB.", LARGEST >> 10));
     }
@@ -200,7 +213,7 @@ mod tests {
     const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ1mHBaSf5Tq9x9tTn1l8VJ5qQ9m8mC1m3Z0mZ9yQ2aB me@home";
 
     /// The texts of an archive.
-    fn parts(text: &str) -> Vec<String> {
+    fn unpacked(text: &str) -> Vec<String> {
         assert!(text.starts_with("Content-Type: multipart/mixed"), "{text}");
         let bodies = text.split("--==ssvirt==").skip(1).filter_map(|p| p.split_once("\n\n"));
         bodies
@@ -211,7 +224,7 @@ mod tests {
     #[test]
     fn keys_and_host_name_stand_beside_what_the_user_wrote() {
         let written =
-            "#cloud-config\npackage_update: yes\nssh_authorized_keys:\n- ssh-rsa AAAA # mine\nx: &a [1]\ny: *a\n";
+            "#cloud-config\npackage_update: yes\nssh_authorized_keys:\n- ssh-rsa AAAA # mine\npackages: &a [x]\nssh_import_id: *a\n";
         let init = CloudInit {
             user_data: written.replace('\n', "\r\n"),
             ssh_keys: vec![KEY.into(), format!("{KEY} ")],
@@ -219,7 +232,7 @@ mod tests {
             ..CloudInit::default()
         };
         let text = user_data(&init).expect("good");
-        let [theirs, ours] = &parts(&text)[..] else { panic!("{text}") };
+        let [theirs, ours] = &unpacked(&text)[..] else { panic!("{text}") };
         assert_eq!(theirs, written, "to the letter");
         assert!(ours.contains("merge_how: \"list(append)+dict(no_replace,recurse_list)+str()\"\n"), "{ours}");
         assert!(ours.contains("hostname: \"yes\"\n"), "quoted, since it would be a boolean: {ours}");
@@ -243,8 +256,23 @@ mod tests {
         let script = "#!/bin/sh\necho --==ssvirt==\n";
         let init = CloudInit { user_data: script.into(), hostname: "web".into(), ..CloudInit::default() };
         let text = user_data(&init).expect("good");
-        assert_eq!(parts(&text), ["#cloud-config\nhostname: \"web\"\n", script]);
+        assert_eq!(unpacked(&text), ["#cloud-config\nhostname: \"web\"\n", script]);
         assert!(text.contains("text/x-shellscript"), "{text}");
+    }
+
+    #[test]
+    fn a_password_and_a_script_travel_as_a_boothook_beside_the_rest() {
+        let customize = Customize { run: 1, password: Some("secret".into()), ..Customize::default() };
+        let init = CloudInit { hostname: "web".into(), customize, ..CloudInit::default() };
+        let text = user_data(&init).expect("good");
+        assert!(text.contains("Content-Type: text/cloud-boothook"), "{text}");
+        let [ours, hook] = &unpacked(&text)[..] else { panic!("{text}") };
+        assert_eq!(ours, "#cloud-config\nhostname: \"web\"\n");
+        assert!(hook.starts_with("#cloud-boothook"), "{hook}");
+        let beside = CloudInit { user_data: "#cloud-config\nhostname: mine\n".into(), ..init.clone() };
+        assert_eq!(unpacked(&user_data(&beside).expect("good")).len(), 2, "the user's and the hook");
+        let included = CloudInit { user_data: "#include\nhttps://x\n".into(), ..init };
+        assert_eq!(user_data(&included).expect_err("no place for it").field, "user_data");
     }
 
     #[test]
@@ -255,7 +283,8 @@ mod tests {
             ("packages: [x]", vec![], "user_data"),
             ("#cloud-config\n- a\n", vec![], "user_data"),
             ("#cloud-config\na: [\n", vec![], "user_data"),
-            ("#cloud-config\na: 1\na: 2\n", vec![], "user_data"),
+            ("#cloud-config\nfqdn: a\nfqdn: b\n", vec![], "user_data"),
+            ("#cloud-config\npackage: [x]\n", vec![], "user_data"),
             ("#cloud-config\nssh_authorized_keys: x\n", keys.clone(), "user_data"),
             (large.as_str(), vec![], "user_data"),
             ("", vec!["-----BEGIN OPENSSH PRIVATE KEY-----".to_owned()], "ssh_keys"),

@@ -1,6 +1,9 @@
 //! What is asked of a hub: from plain words to manifests and patches. Pure; nothing here calls anything.
+mod cloud_config;
 pub mod cloud_init;
+pub mod customize;
 pub mod disk;
+pub mod guest;
 pub mod image;
 pub mod names;
 pub mod namespace;

@@ -102,11 +102,6 @@ pub fn nics(uid: &str, nics: &[Nic], seen: &Value, runs: bool) -> Value {
     fenced(json!({"spec": {"template": {"spec": {"networks": nets, "domain": {"devices": devices}}}}}), uid)
 }
 
-/// What a guest is told of its network from its next start on.
-pub fn network_data(uid: &str, encoded: &str) -> Value {
-    fenced(json!({"data": {"networkdata": encoded}}), uid)
-}
-
 /// After a VM was renamed, described or given to somebody else.
 ///
 /// `generation`: of what was asked for. With every new one the object changes, so that whoever still works on an older one

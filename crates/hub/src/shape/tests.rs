@@ -1,6 +1,7 @@
 //! Manifests as a hub gets them.
 use super::{
-    cloud_init::{CloudInit, secret},
+    cloud_init::CloudInit,
+    guest::{Discs, Told, secret},
     names::*,
     patch::{self, RunStrategy},
     template::{Instance, parameter_secret, template_instance},
@@ -62,7 +63,7 @@ fn vm() -> Vm {
             },
         ],
         nics: vec![Nic { name: "nic-0".into(), network: Attachment::Pod, mac: None, model: None, connected: true }],
-        cloud_init: CloudInitUse::UserData,
+        discs: Discs { cloud_init: true, ..Discs::default() },
     }
 }
 
@@ -134,7 +135,7 @@ fn a_vm_with_an_instance_type_says_nothing_about_cpu_and_memory() {
             boot_order: None,
         }],
         nics: vec![],
-        cloud_init: CloudInitUse::None,
+        discs: Discs::default(),
         ..vm()
     });
     assert_eq!(m["spec"]["instancetype"]["name"], "u1.small");
@@ -170,8 +171,9 @@ fn every_patch_carries_the_uid() {
 
 #[test]
 fn a_cloud_init_secret_belongs_to_its_vm() {
-    let s =
-        secret(&identity(0xab, "web"), &CloudInit { hostname: "web".into(), ..CloudInit::default() }).expect("good");
+    let init = CloudInit { hostname: "web".into(), ..CloudInit::default() };
+    let told = Told { cloud_init: Some(init), ..Told::default() };
+    let s = secret(&identity(0xab, "web"), &told).expect("good");
     assert_eq!(s["metadata"]["name"], "web-00000000ab-cloudinit");
     assert_eq!(s["metadata"]["labels"][VM_ID], Uuid::from_u128(0xab).to_string());
     assert_eq!(s["data"]["userdata"], "I2Nsb3VkLWNvbmZpZwpob3N0bmFtZTogIndlYiIK");

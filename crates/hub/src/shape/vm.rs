@@ -1,7 +1,9 @@
 //! A VM as a VirtualMachine object: always halted at first, so that a create that is repeated or orphaned never runs.
-use crate::shape::names::{
-    self, COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, OWNER, Place, VAPP, VAPP_ID, VM, VM_ID, cloud_init_name,
-    disk_name,
+use crate::shape::{
+    guest::{self, Discs},
+    names::{
+        self, COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, OWNER, Place, VAPP, VAPP_ID, VM, VM_ID, disk_name,
+    },
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -33,16 +35,7 @@ pub struct Vm {
     pub firmware: Firmware,
     pub disks: Vec<Disk>,
     pub nics: Vec<Nic>,
-    pub cloud_init: CloudInitUse,
-}
-
-/// What of the Secret of `cloud_init` the VM reads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CloudInitUse {
-    #[default]
-    None,
-    UserData,
-    UserAndNetworkData,
+    pub discs: Discs,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,19 +182,13 @@ pub fn virtual_machine(vm: &Vm) -> Value {
 }
 
 fn instance(vm: &Vm) -> Value {
-    let object = &vm.identity.object;
     let with_preference = vm.preference.is_some();
     let mut disks: Vec<Value> = vm.disks.iter().map(|d| disk(d, with_preference)).collect();
     let mut volumes: Vec<Value> =
         vm.disks.iter().map(|d| json!({"name": d.name, "dataVolume": {"name": volume_of(&vm.identity, d)}})).collect();
-    if vm.cloud_init != CloudInitUse::None {
-        disks.push(json!({"name": "cloudinit", "disk": {"bus": "virtio"}}));
-        let secret = json!({"name": cloud_init_name(object)});
-        let mut source = json!({"secretRef": secret});
-        if vm.cloud_init == CloudInitUse::UserAndNetworkData {
-            source["networkDataSecretRef"] = secret;
-        }
-        volumes.push(json!({"name": "cloudinit", "cloudInitNoCloud": source}));
+    for (volume, disk) in guest::volumes(&vm.identity.object, vm.discs) {
+        volumes.push(volume);
+        disks.push(disk);
     }
     let mut devices = json!({"disks": disks, "interfaces": interfaces(&vm.nics), "rng": {}});
     if vm.nics.is_empty() {

@@ -6,7 +6,8 @@ use hub::{
     read,
     resource::{NAMESPACES, NETWORK_POLICIES, RESOURCE_QUOTAS, SECRETS, VIRTUAL_MACHINES},
     shape::{
-        cloud_init::{CloudInit, secret},
+        cloud_init::CloudInit,
+        guest::{Told, secret},
         names::VM_ID,
         namespace::{self, Egress},
         patch::{self, RunStrategy},
@@ -24,10 +25,11 @@ async fn all_of_a_vdc_and_a_vm_is_made_once_and_found_again() {
     let home = w.home().await;
     let limits = Limits { vms: Some(5), cpus: Some(8), memory_mb: Some(8192), storage_mb: Some(102_400) };
     let init = CloudInit { hostname: "web".into(), ..CloudInit::default() };
+    let told = Told { cloud_init: Some(init), ..Told::default() };
     let mut all = vec![
         (&NAMESPACES, namespace::namespace(&place(), true, false), vdc_owner()),
         (&RESOURCE_QUOTAS, namespace::resource_quota(&place(), &limits, &[]), vdc_owner()),
-        (&SECRETS, secret(&vm(10).identity, &init).expect("good"), vm_owner(10)),
+        (&SECRETS, secret(&vm(10).identity, &told).expect("good"), vm_owner(10)),
         (&VIRTUAL_MACHINES, virtual_machine(&vm(10)), vm_owner(10)),
     ];
     all.extend(network_policies());

@@ -10,11 +10,13 @@ use hub::{
         VM_INSTANCES,
     },
     shape::{
-        cloud_init::{CloudInit, secret},
+        cloud_init::CloudInit,
+        customize::Customize,
+        guest::{Told, secret},
         names::{VAPP_ID, cloud_init_name, vm_name},
         patch::{self, RunStrategy},
         template::{Instance, parameter_secret, template_instance},
-        vm::{Attachment, CloudInitUse, Device, Disk, DiskSource, Firmware, Size, Vm, virtual_machine},
+        vm::{Attachment, Device, Disk, DiskSource, Firmware, Size, Vm, virtual_machine},
     },
 };
 use hubsim::actors::{self, Actors, Failure};
@@ -79,7 +81,6 @@ async fn a_vm_lives_from_create_to_delete() {
     let hub = alive().await;
     let (key, c) = (vm_key(10), &hub.w.client);
     let mut machine = vm(10);
-    machine.cloud_init = CloudInitUse::UserAndNetworkData;
     machine.disks[0].source = DiskSource::Image { namespace: IMAGES.into(), name: "fedora".into() };
     machine.disks[0].size_mb = Some(40_960);
     let init = CloudInit {
@@ -88,7 +89,13 @@ async fn a_vm_lives_from_create_to_delete() {
         network_data: "version: 2\n".into(),
         ..CloudInit::default()
     };
-    let init = secret(&machine.identity, &init).expect("good");
+    let told = Told {
+        cloud_init: Some(init),
+        unattend: Some(("web".into(), Customize::default())),
+        environment: vec![("port".into(), "80".into())],
+    };
+    machine.discs = told.discs();
+    let init = secret(&machine.identity, &told).expect("good");
     let kept = c.create_or_adopt(&SECRETS, &init, &vm_owner(10), None).await.expect("a secret");
     let made = hub.make(&machine).await.expect("the webhooks accept it");
     let secret_key = Key::new(key.namespace.clone(), cloud_init_name(&key.name));

@@ -7,9 +7,10 @@ use hub::{
     kubeconfig,
     resource::{NAMESPACES, VIRTUAL_MACHINES},
     shape::{
+        guest::Discs,
         names::{Place, VDC_ID, VM_ID, vm_name},
         namespace,
-        vm::{Attachment, CloudInitUse, Device, Disk, DiskSource, Firmware, Identity, Nic, Size, Vm, virtual_machine},
+        vm::{Attachment, Device, Disk, DiskSource, Firmware, Identity, Nic, Size, Vm, virtual_machine},
     },
 };
 use model::{OrgId, VdcId};
@@ -94,7 +95,7 @@ pub(crate) fn vm(n: u128) -> Vm {
             boot_order: None,
         }],
         nics: vec![Nic { name: "nic-0".into(), network: Attachment::Pod, mac: None, model: None, connected: true }],
-        cloud_init: CloudInitUse::None,
+        discs: Discs::default(),
     }
 }
 

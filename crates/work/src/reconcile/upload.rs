@@ -1,7 +1,9 @@
 //! An upload that has come in full: read from its beginning to its end, refused by name or made a version of its item.
 use crate::{Shared, queue::Outcome};
 use model::{
-    Result, name,
+    Result,
+    guest::Property,
+    name,
     nic::MOST_NICS,
     template::{ItemKind, TemplateNic, TemplateVm},
     upload::{UploadFile, UploadState},
@@ -188,7 +190,7 @@ fn loose(area: &Area, work: &UploadWork, descriptor: &UploadFile) -> ovf::Result
 fn version(envelope: &Envelope, images: Vec<NewImage>) -> ovf::Result<NewVersion> {
     let mut vms: Vec<TemplateVm> = vec![];
     for system in &envelope.systems {
-        let vm = machine(system, &images, &vms)?;
+        let vm = machine(envelope, system, &images, &vms)?;
         vms.push(vm);
     }
     let used = |i: &NewImage| vms.iter().flat_map(|v| &v.disks).any(|d| d.image == reference(i));
@@ -201,7 +203,7 @@ fn version(envelope: &Envelope, images: Vec<NewImage>) -> ovf::Result<NewVersion
 const MOST_DISKS: usize = 16;
 const LEAST_MEMORY_MB: u64 = 128;
 
-fn machine(system: &System, images: &[NewImage], others: &[TemplateVm]) -> ovf::Result<TemplateVm> {
+fn machine(envelope: &Envelope, system: &System, images: &[NewImage], others: &[TemplateVm]) -> ovf::Result<TemplateVm> {
     if system.disks.len() > MOST_DISKS {
         return refuse(Reason::TooMany, &system.name, format!("It has more than {MOST_DISKS} disks."));
     }
@@ -223,8 +225,26 @@ fn machine(system: &System, images: &[NewImage], others: &[TemplateVm]) -> ovf::
         disks: disks.collect(),
         nics: nics.collect(),
         os: system.os.clone(),
+        properties: properties(envelope, system),
         ..TemplateVm::default()
     })
+}
+
+/// Those of the whole first; one that the machine has itself counts before them.
+fn properties(envelope: &Envelope, system: &System) -> Vec<Property> {
+    let one = |p: &ovf::Property, shared: bool| Property {
+        key: p.key.clone(),
+        kind: p.kind.clone(),
+        value: p.value.clone(),
+        label: p.label.clone(),
+        description: p.description.clone(),
+        user_configurable: p.user_configurable,
+        password: p.password,
+        shared,
+    };
+    let own = |key: &str| system.properties.iter().any(|p| p.key == key);
+    let whole = envelope.properties.iter().filter(|p| !own(&p.key)).map(|p| one(p, true));
+    whole.chain(system.properties.iter().map(|p| one(p, false))).collect()
 }
 
 fn megabytes(bytes: u64) -> i64 {

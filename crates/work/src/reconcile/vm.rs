@@ -3,6 +3,7 @@
 mod affinity;
 mod apply;
 mod disks;
+mod guest;
 mod nics;
 mod remove;
 mod snapshots;
@@ -29,7 +30,7 @@ use hub::{
     error::Reach,
     resource::{SECRETS, VIRTUAL_MACHINES},
     shape::{
-        cloud_init,
+        guest as guest_shape,
         names::{VM_ID, cloud_init_name},
         vm as shape,
     },
@@ -37,7 +38,7 @@ use hub::{
 use model::Result;
 use std::time::Duration;
 use store::{Claim, Place, VmWork};
-use wanted::{guest, shaped};
+use wanted::shaped;
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
     let Some(vm) = shared.store.vm_work(claim.id).await? else { return Ok(Outcome::Done) };
@@ -131,18 +132,18 @@ fn failed(what: &str, vm: &VmWork, e: &hub::Error) {
     }
 }
 
-/// The cloud-init and the machine, halted.
+/// What its guest is told, and the machine, halted.
 async fn make(shared: &Shared, client: &Client, vm: &VmWork, there: &Place) -> Result<hub::Result<String>> {
-    let init = guest(shared, vm).await?;
-    let wanted = shaped(vm, there, init.as_ref());
+    let told = guest::told(shared, vm).await?;
+    let wanted = shaped(vm, there, told.discs());
     let owner = Owner::new(VM_ID, vm.id);
     let home = Home {
         namespace: there.namespace.clone(),
         uid: there.namespace_uid.clone().unwrap_or_default(),
         vdc: vm.vdc.0,
     };
-    let init = match init.map(|init| cloud_init::secret(&wanted.identity, &init)).transpose() {
-        Ok(init) => init,
+    let init = match guest_shape::secret(&wanted.identity, &told) {
+        Ok(secret) => Some(secret).filter(|s| s["data"].as_object().is_some_and(|data| !data.is_empty())),
         Err(e) => return Ok(Err(hub::Error::Denied { message: e.to_string(), causes: Vec::new() })),
     };
     let made = async {

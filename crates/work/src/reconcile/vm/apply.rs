@@ -2,7 +2,7 @@
 use super::{
     affinity,
     disks::{self, Brought},
-    failed, lost, nics, snapshots,
+    failed, guest, lost, nics, snapshots,
     wanted::{identity, size},
 };
 use crate::{
@@ -97,6 +97,7 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     let Some(now) = read::vm(&found) else {
         return Ok(Some(Outcome::Retry(None, "the hub's VM can't be read".into())));
     };
+    let secret = unless_changed!(guest::look(on, vm).await);
     if !at(Step::VmHolds, shared.store.claim_holds(claim)).await? {
         return Ok(Some(lost()));
     }
@@ -120,6 +121,13 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     }
     if let Some(changed) = unless_changed!(nics::apply(on, vm, &now, &last).await) {
         last = changed;
+    }
+    if let Some(secret) = secret {
+        last = match guest::bring(shared, vm, on, &secret, last).await? {
+            Brought::Here(changed) => changed,
+            Brought::Again => return Ok(None),
+            Brought::Not(outcome) => return Ok(Some(outcome)),
+        };
     }
     last = match disks::bring(shared, claim, vm, on, last).await? {
         Brought::Here(changed) => changed,

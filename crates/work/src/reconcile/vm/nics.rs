@@ -9,12 +9,9 @@ use crate::{
     queue::Outcome,
 };
 use hub::{
-    Key,
     read::{self, AskedNic},
-    resource::{SECRETS, VM_INSTANCES},
+    resource::VM_INSTANCES,
     shape::{
-        cloud_init::encoded,
-        names::{VM_ID, cloud_init_name},
         network_data::{self, GuestAddress, GuestNic},
         patch,
         vm::{Attachment, Nic},
@@ -112,35 +109,12 @@ pub(super) async fn apply(
     if !vm.nics_set {
         return Ok(None);
     }
-    tell_guest(on, vm).await?;
     let wanted = shaped(&vm.nics, on.there);
     if as_asked(&wanted, &now.nics) {
         return Ok(None);
     }
     let runs = !matches!(now.printable.as_str(), "" | "Stopped" | "Provisioning");
     on.patch(Step::VmNics, patch::nics(on.uid, &wanted, seen, runs), seen).await.map(Some)
-}
-
-/// A guest that was told of its addresses once is told of others from its next start on.
-async fn tell_guest(on: &Machine<'_>, vm: &VmWork) -> hub::Result<()> {
-    let data = guest_data(&vm.nics);
-    if data.is_empty() {
-        return Ok(());
-    }
-    let key = Key::new(&on.there.namespace, cloud_init_name(&vm.hub_name));
-    let secret = match on.client.get(&SECRETS, &key).await {
-        Ok(secret) if secret["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str() => secret,
-        Ok(_) | Err(hub::Error::NotFound(_)) => return Ok(()),
-        Err(e) => return Err(e),
-    };
-    let (encoded, uid) = (encoded(&data), secret["metadata"]["uid"].as_str().unwrap_or_default());
-    match &secret["data"]["networkdata"] {
-        Value::String(told) if *told != encoded => {
-            let tell = on.client.patch_fenced(&SECRETS, &key, uid, patch::network_data(uid, &encoded));
-            at(Step::GuestTell, tell).await.map(drop)
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Gives back the addresses that it does not have any more, once that is sure.

@@ -1,35 +1,12 @@
 //! A VM as its hub should have it, from what was asked for.
 use super::nics;
-use crate::{
-    Shared,
-    reconcile::{place, sizing},
-};
+use crate::reconcile::{place, sizing};
 use hub::shape::{
-    cloud_init::CloudInit,
-    vm::{self as shape, CloudInitUse, Device, DiskSource, Firmware, Identity, Size},
+    guest::Discs,
+    vm::{self as shape, Device, DiskSource, Firmware, Identity, Size},
 };
-use model::{Result, disk::Bus};
-use serde_json::Value;
+use model::disk::Bus;
 use store::{Place, VmDiskWork, VmWork};
-
-pub(super) async fn guest(shared: &Shared, vm: &VmWork) -> Result<Option<CloudInit>> {
-    let network_data = nics::guest_data(&vm.nics);
-    let given: Value = match &vm.cloud_init {
-        Some(sealed) => {
-            let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
-            serde_json::from_slice(&plain).unwrap_or_default()
-        }
-        None if network_data.is_empty() => return Ok(None),
-        None => Value::Null,
-    };
-    let keys = given["ssh_keys"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-    Ok(Some(CloudInit {
-        user_data: given["user_data"].as_str().unwrap_or_default().to_owned(),
-        ssh_keys: keys.collect(),
-        hostname: vm.computer_name.clone(),
-        network_data,
-    }))
-}
 
 pub(super) fn identity(vm: &VmWork, there: &Place) -> Identity {
     Identity {
@@ -59,7 +36,7 @@ pub(super) fn size(vm: &VmWork) -> Size {
     }
 }
 
-pub(super) fn shaped(vm: &VmWork, there: &Place, init: Option<&CloudInit>) -> shape::Vm {
+pub(super) fn shaped(vm: &VmWork, there: &Place, discs: Discs) -> shape::Vm {
     // what comes later is plugged in by `disks`
     let first = vm.disks.iter().filter(|d| d.with_vm && !d.leaving).enumerate();
     let disks = first.map(|(i, d)| shape::Disk { boot_order: (i == 0).then_some(1), ..disk(d) });
@@ -71,11 +48,7 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, init: Option<&CloudInit>) -> sh
         firmware: Firmware::Default,
         disks: disks.collect(),
         nics: nics::shaped(&vm.nics, there),
-        cloud_init: match init {
-            None => CloudInitUse::None,
-            Some(init) if init.network_data.is_empty() => CloudInitUse::UserData,
-            Some(_) => CloudInitUse::UserAndNetworkData,
-        },
+        discs,
     }
 }
 

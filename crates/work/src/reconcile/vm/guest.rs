@@ -1,0 +1,112 @@
+//! What a VM's guest is told: a Secret beside it, and the discs by which the guest reads it. A change comes with the VM's
+//! next start.
+use super::{
+    super::{refused, secret},
+    apply::Machine,
+    disks::Brought,
+    nics,
+    wanted::identity,
+};
+use crate::{
+    Shared,
+    drill::{Step, at},
+};
+use domain::guest;
+use hub::{
+    Key,
+    apply::{Home, Made, Owner},
+    resource::{SECRETS, VIRTUAL_MACHINES},
+    shape::{
+        guest::{self as shape, Told},
+        names::{VM_ID, cloud_init_name},
+        patch,
+    },
+};
+use model::{Result, guest::GuestSettings};
+use serde_json::Value;
+use store::VmWork;
+
+pub(super) async fn told(shared: &Shared, vm: &VmWork) -> Result<Told> {
+    let settings = match &vm.cloud_init {
+        Some(sealed) => {
+            let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
+            serde_json::from_slice(&plain).unwrap_or_default()
+        }
+        None => GuestSettings::default(),
+    };
+    Ok(guest::told(&vm.computer_name, &vm.os, &vm.preference, &settings, nics::guest_data(&vm.nics)))
+}
+
+/// Is there anything to look at? Who looks does so before it is made sure that the work is still ours.
+pub(super) async fn look(on: &Machine<'_>, vm: &VmWork) -> hub::Result<Option<Value>> {
+    if !vm.guest_changed || vm.instance_of.is_some() {
+        return Ok(None);
+    }
+    match on.client.get(&SECRETS, &key(on, vm)).await {
+        Ok(secret) => Ok(Some(secret)),
+        Err(hub::Error::NotFound(_)) => Ok(Some(Value::Null)),
+        Err(e) => Err(e),
+    }
+}
+
+fn key(on: &Machine<'_>, vm: &VmWork) -> Key {
+    Key::new(&on.there.namespace, cloud_init_name(&vm.hub_name))
+}
+
+/// Unwraps a hub's answer, or says how far it came.
+macro_rules! got {
+    ($answer:expr) => {
+        match $answer {
+            Ok(value) => value,
+            Err(hub::Error::Conflict(_)) => return Ok(Brought::Again),
+            Err(e) => return Ok(Brought::Not(refused(&e))),
+        }
+    };
+}
+
+/// `secret`: as `look` found it. `now`: the VM as it was just read or changed.
+pub(super) async fn bring(
+    shared: &Shared,
+    vm: &VmWork,
+    on: &Machine<'_>,
+    secret: &Value,
+    now: Value,
+) -> Result<Brought> {
+    let told = told(shared, vm).await?;
+    let id = identity(vm, on.there);
+    let manifest = match shape::secret(&id, &told) {
+        Ok(manifest) => manifest,
+        Err(e) => return Ok(Brought::Not(refused(&hub::Error::Denied { message: e.to_string(), causes: Vec::new() }))),
+    };
+    let data = manifest["data"].as_object().cloned().unwrap_or_default();
+    if secret.is_null() {
+        if !data.is_empty() {
+            let home = Home {
+                namespace: on.there.namespace.clone(),
+                uid: on.there.namespace_uid.clone().unwrap_or_default(),
+                vdc: vm.vdc.0,
+            };
+            let owner = Owner::new(VM_ID, vm.id);
+            let made = on.client.create_or_adopt(&SECRETS, &manifest, &owner, Some(&home));
+            let made = got!(at(Step::GuestMake, made).await);
+            got!(at(Step::GuestTie, tie(on, vm, &made)).await);
+        }
+    } else if secret["metadata"]["labels"][VM_ID] != vm.id.to_string().as_str() {
+        let taken = hub::Error::NameTaken(format!("Secret {}", key(on, vm)));
+        return Ok(Brought::Not(refused(&taken)));
+    } else if let Some(change) = shape::retold(secret, &data) {
+        let uid = secret["metadata"]["uid"].as_str().unwrap_or_default();
+        let change = patch::unchanged_since(patch::fenced(change, uid), secret);
+        got!(at(Step::GuestTell, on.client.patch_fenced(&SECRETS, &key(on, vm), uid, change)).await);
+    }
+    match shape::put_in(&now, &vm.hub_name, told.discs()) {
+        Some(change) => {
+            Ok(Brought::Here(got!(on.patch(Step::GuestDiscs, patch::fenced(change, on.uid), &now).await)))
+        }
+        None => Ok(Brought::Here(now)),
+    }
+}
+
+async fn tie(on: &Machine<'_>, vm: &VmWork, made: &Made) -> hub::Result<()> {
+    secret::tie(on.client, &key(on, vm), made, &VIRTUAL_MACHINES, &vm.hub_name, on.uid).await
+}
