@@ -81,7 +81,11 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
             let hint =
                 if t.vms.len() == 1 { "Of the vApp and its VM. Unique in its VDC." } else { "Unique in its VDC." };
             let names = name_fields(&fill, "", "", hint);
-            let to = format!("{}{}", href(&visit, &t, "/deploy"), version.map(|n| format!("?version={n}")).unwrap_or_default());
+            let to = format!(
+                "{}{}",
+                href(&visit, &t, "/deploy"),
+                version.map(|n| format!("?version={n}")).unwrap_or_default()
+            );
             let preview = to.replacen("/deploy", "/deploy/preview", 1);
             let preview = (!t.by_instance).then(|| view! { <button class="btn" formaction=preview>"Preview"</button> });
             let (vdc, on) = (vdc_field(&visit, &vdcs), fill.checked("power_on", "on", true));
@@ -132,6 +136,16 @@ async fn chosen(visit: &Visit) -> Result<(Template, Option<i32>)> {
     let version = all.into_iter().find(|v| v.number == number).ok_or(Error::NotFound(Kind::Template))?;
     (t.vms, t.os) = (version.vms, version.os);
     Ok((t, Some(number)))
+}
+
+/// The same before something is done: a refusal stands in the audit.
+async fn chosen_to_deploy(visit: &Visit) -> Result<(Template, Option<i32>)> {
+    let action = Action::VappCreate;
+    let chosen = async {
+        authorize(&visit.actor, action, mine(visit))?;
+        chosen(visit).await
+    };
+    visit.domain().attempt(&visit.actor, action, chosen).await
 }
 
 /// What nobody can do without typing.
@@ -331,8 +345,7 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
 
 /// Nothing is asked for yet.
 pub(super) async fn preview(visit: Visit, values: Values) -> Result<Previews> {
-    authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
-    let (t, _) = chosen(&visit).await?;
+    let (t, _) = chosen_to_deploy(&visit).await?;
     let (ask, problems) = read(&values, &t, &networks(&visit, &open_vdcs(&visit).await?).await?);
     let name = |m: &TemplateVm| if t.vms.len() == 1 { ask.name.trim().to_owned() } else { m.name.clone() };
     let all = t.vms.iter().map(|m| {
@@ -344,13 +357,8 @@ pub(super) async fn preview(visit: Visit, values: Values) -> Result<Previews> {
 }
 
 pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
-    let (d, action) = (visit.domain(), Action::VappCreate);
-    let (t, version) = d
-        .attempt(&visit.actor, action, async {
-            authorize(&visit.actor, action, mine(&visit))?;
-            chosen(&visit).await
-        })
-        .await?;
+    let d = visit.domain();
+    let (t, version) = chosen_to_deploy(&visit).await?;
     let vdcs = open_vdcs(&visit).await?;
     let (mut ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs).await?);
     ask.version = version;

@@ -28,7 +28,8 @@ const MODE: &str = "administrator";
 /// `os`: of the guests; a field that only Windows knows is left out for others.
 pub(super) fn fields(visit: &Visit, fill: &Fill, g: &GuestSettings, os: &str) -> AnyView {
     let administrator = visit.may(Action::VmPassword).then(|| password_fields(fill, g, os));
-    let script_hint = "Run once before and once after the rest, with precustomization and postcustomization as its argument.";
+    let script_hint =
+        "Run once before and once after the rest, with precustomization and postcustomization as its argument.";
     let keys = g.ssh_keys.join("\n");
     view! {
         <TextArea
@@ -149,10 +150,8 @@ pub(super) fn properties<'a>(fill: &Fill, at: &str, all: impl Iterator<Item = &'
                 let value = value.to_ascii_lowercase();
                 view! { <SelectField name label choices value error hint width=Width::Half /> }.into_any()
             }
-            _ => {
-                view! { <TextField name label value error hint optional=true autocomplete="off" width=Width::Half /> }
-                    .into_any()
-            }
+            _ => view! { <TextField name label value error hint optional=true autocomplete="off" width=Width::Half /> }
+                .into_any(),
         }
     };
     all.map(one).collect_view().into_any()
@@ -173,8 +172,7 @@ pub(super) fn template_sections(fill: &Fill, t: &Template) -> AnyView {
         view! { <FormSection title="Properties" lede="What the template asks for.">{fields}</FormSection> }
     });
     let own = t.vms.iter().enumerate().filter(|(_, m)| m.properties.iter().any(|p| !p.shared)).map(|(i, m)| {
-        let fields =
-            properties(fill, &properties_at(Some(i)), m.properties.iter().filter(|p| !p.shared));
+        let fields = properties(fill, &properties_at(Some(i)), m.properties.iter().filter(|p| !p.shared));
         let lede = if t.vms.len() == 1 { "What the template asks for.".to_owned() } else { m.name.clone() };
         view! { <FormSection title="Properties" lede>{fields}</FormSection> }
     });

@@ -36,7 +36,8 @@ pub(super) async fn section(visit: &Visit, v: &Vm) -> Result<AnyView> {
         (true, true) => "set".into_any(),
         (true, false) => {
             let value = g.password.clone();
-            view! { <details class="reveal"><summary>"Show"</summary><Copy value what="password" /></details> }.into_any()
+            view! { <details class="reveal"><summary>"Show"</summary><Copy value what="password" /></details> }
+                .into_any()
         }
     };
     let keys = match g.ssh_keys.len() {
@@ -46,7 +47,8 @@ pub(super) async fn section(visit: &Visit, v: &Vm) -> Result<AnyView> {
     };
     let knows = may(visit, v, Action::VmGuest);
     let inner = knows.then(|| {
-        let (script, init) = (given(!g.script.trim().is_empty(), "given"), given(!g.user_data.trim().is_empty(), "given"));
+        let (script, init) =
+            (given(!g.script.trim().is_empty(), "given"), given(!g.user_data.trim().is_empty(), "given"));
         view! {
             <Fact name="Script">{script}</Fact>
             <Fact name="cloud-init">{init}</Fact>
@@ -158,7 +160,7 @@ async fn save(visit: Visit, values: Values) -> Result<Done> {
 }
 
 async fn preview(visit: Visit, values: Values) -> Result<Vec<Preview>> {
-    let v = find(&visit, Action::VmGuest).await?;
+    let v = find_to(&visit, Action::VmGuest).await?;
     let (_, now) = guest::get(visit.domain(), &visit.actor, v.id).await?;
     let wished = read(&values, &now, may(&visit, &v, Action::VmPassword))?;
     guest::preview(values.get("computer_name").trim(), &v.os, &guest::as_saved(&now, wished))

@@ -231,11 +231,7 @@ pub fn told(computer_name: &str, os: &str, preference: &str, g: &GuestSettings, 
     let given = !g.user_data.trim().is_empty() || !g.ssh_keys.is_empty();
     let ours = !init.customize.is_empty() || !network_data.is_empty();
     let environment = g.properties.iter().map(|p| (p.key.clone(), p.value.clone())).collect();
-    Told {
-        cloud_init: (given || ours).then_some(CloudInit { network_data, ..init }),
-        unattend,
-        environment,
-    }
+    Told { cloud_init: (given || ours).then_some(CloudInit { network_data, ..init }), unattend, environment }
 }
 
 #[cfg(test)]
@@ -250,7 +246,8 @@ mod tests {
         assert_eq!((after.password.as_str(), after.run), ("secret", 5));
         let without = as_saved(&before, GuestSettings::default());
         assert_eq!(without.password, "", "a password that is not set any more is forgotten");
-        let another = as_saved(&before, GuestSettings { auto_password: true, password: String::new(), ..before.clone() });
+        let another =
+            as_saved(&before, GuestSettings { auto_password: true, password: String::new(), ..before.clone() });
         assert_eq!(another.password, "", "one that is made up is another one");
         assert_eq!(with_password(another).password.len(), 19);
     }

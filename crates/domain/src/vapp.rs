@@ -1,6 +1,7 @@
 //! vApps: made from a template or composed, powered, renamed and deleted. Nothing here calls a hub: an intent is written
 //! with its task, and workers bring hubs to it.
 use crate::{Domain, guest, nic, quota, sizing, vm};
+pub use model::guest::GuestSettings as Guest;
 use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, SizingId, TaskId, TemplateId, UserId, VappId, VdcId, VmId,
     can,
@@ -14,7 +15,6 @@ use model::{
     vapp::{Vapp, VappSpec},
     vm::{Once, Power, Vm, VmSpec, hub_name},
 };
-pub use model::guest::GuestSettings as Guest;
 use std::collections::BTreeMap;
 use store::{Authorized, Macs, NewVapp, NewVm, Record, Write};
 use uuid::Uuid;

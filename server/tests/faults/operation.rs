@@ -331,7 +331,8 @@ impl Op {
             Op::TellGuest => {
                 let now = vm::get(d, admin, vm_id.unwrap()).await?;
                 if now.computer_name != TOLD {
-                    let told = GuestSettings { user_data: "#cloud-config\npackages: [vim]\n".into(), ..Default::default() };
+                    let told =
+                        GuestSettings { user_data: "#cloud-config\npackages: [vim]\n".into(), ..Default::default() };
                     stage.ask(Action::VmGuest, guest::set(d, admin, now.id, now.version, TOLD, told)).await?;
                 }
             }

@@ -250,7 +250,7 @@ async fn what_guests_are_told_is_shown_before_it_is_asked_for() {
     let at = format!("/tenant/acme/vms/{}/guest", one.id);
     let page = browser.get(&at).await.must(200);
     let typed = [("computer_name", "front"), ("script", "echo hello"), ("administrator", "auto")];
-    browser.fill_page(&page, &format!("{at}/preview"), &typed).await.must(200).says("hostname: &quot;front&quot;");
+    browser.fill_page(&page, &format!("{at}/preview"), &typed).await.must(200).says("hostname: \"front\"");
     browser.fill_page(&page, &at, &typed).await.must(303);
     stage.retold(one.id).await;
     let password = guest::get(&stage.app.domain, &stage.admin, one.id).await.unwrap().1.password;

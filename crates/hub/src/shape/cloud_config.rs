@@ -127,7 +127,9 @@ pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), String> {
             return Err(format!("{at} has no path: say where it is written."));
         }
         if file.get("permissions").is_some_and(Value::is_number) {
-            return Err(format!("{at}.permissions is a number, which means another one to cloud-init. Quote it: '0644'."));
+            return Err(format!(
+                "{at}.permissions is a number, which means another one to cloud-init. Quote it: '0644'."
+            ));
         }
         group(file, FILE, &at)?;
     }
@@ -255,7 +257,10 @@ mod tests {
         assert!(wrong(json!({"write_files": [{"content": "x"}]})).contains("write_files[0] has no path"));
         assert!(wrong(json!({"write_files": [{"path": "/x", "permissions": 420}]})).contains("Quote it"));
         assert!(wrong(json!({"users": [{"shell": "/bin/sh"}]})).contains("users[0] has no name"));
-        assert_eq!(wrong(json!({"users": [{"name": "a", "shel": "x"}]})), "cloud-init knows no users[0].shel. Is shell meant?");
+        assert_eq!(
+            wrong(json!({"users": [{"name": "a", "shel": "x"}]})),
+            "cloud-init knows no users[0].shel. Is shell meant?"
+        );
         assert!(wrong(json!({"chpasswd": {"users": [{"password": "x"}]}})).contains("chpasswd.users[0]"));
         assert!(wrong(json!({"power_state": {"mode": "sleep"}})).contains("power_state.mode"));
         assert!(wrong(json!({"mounts": ["/dev/vdb"]})).contains("mounts[0]"));

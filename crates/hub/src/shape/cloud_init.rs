@@ -69,7 +69,8 @@ const HOOK: &str = "text/cloud-boothook";
 
 /// What the user gave, and ours beside it.
 pub fn parts(init: &CloudInit) -> Result<Vec<Part>, BadCloudInit> {
-    let hook = (!init.customize.is_empty()).then(|| Part { kind: HOOK, name: "ssvirt", text: boothook(&init.customize) });
+    let hook =
+        (!init.customize.is_empty()).then(|| Part { kind: HOOK, name: "ssvirt", text: boothook(&init.customize) });
     let text = init.user_data.replace("\r\n", "\n");
     if text.len() > LARGEST {
         return bad("user_data", format!("It is larger than {} KiB. Let it download the rest.", LARGEST >> 10));
@@ -223,8 +224,7 @@ mod tests {
 
     #[test]
     fn keys_and_host_name_stand_beside_what_the_user_wrote() {
-        let written =
-            "#cloud-config\npackage_update: yes\nssh_authorized_keys:\n- ssh-rsa AAAA # mine\npackages: &a [x]\nssh_import_id: *a\n";
+        let written = "#cloud-config\npackage_update: yes\nssh_authorized_keys:\n- ssh-rsa AAAA # mine\npackages: &a [x]\nssh_import_id: *a\n";
         let init = CloudInit {
             user_data: written.replace('\n', "\r\n"),
             ssh_keys: vec![KEY.into(), format!("{KEY} ")],

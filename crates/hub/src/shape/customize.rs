@@ -86,10 +86,7 @@ pub fn unattend(computer_name: &str, c: &Customize) -> String {
     );
     if let Some(password) = &c.password {
         let value = format!("<Value>{}</Value><PlainText>true</PlainText>", escaped(password));
-        let _ = writeln!(
-            text,
-            "<UserAccounts><AdministratorPassword>{value}</AdministratorPassword></UserAccounts>"
-        );
+        let _ = writeln!(text, "<UserAccounts><AdministratorPassword>{value}</AdministratorPassword></UserAccounts>");
         if c.auto_logons > 0 {
             let _ = writeln!(
                 text,
@@ -197,7 +194,10 @@ mod tests {
         assert!(after.success());
         let told = std::fs::read_to_string(&told).expect("told");
         std::fs::remove_dir_all(&home).expect("cleaned");
-        assert_eq!(told, "script precustomization\nroot:it's; $(rm -rf /) <&>passwd -e root\nscript postcustomization\n");
+        assert_eq!(
+            told,
+            "script precustomization\nroot:it's; $(rm -rf /) <&>passwd -e root\nscript postcustomization\n"
+        );
     }
 
     #[test]

@@ -190,7 +190,10 @@ mod tests {
         let bare = vm(json!([root]), json!([{"name": "root", "disk": {}}]));
         let with = put_in(&bare, "web", told().discs()).expect("a change");
         let names = |v: &Value| v.as_array().map(|a| a.iter().map(|x| x["name"].clone()).collect::<Vec<_>>());
-        assert_eq!(names(&with["spec"]["template"]["spec"]["volumes"]), Some(vec![json!("root"), json!("cloudinit"), json!("ovf-env")]));
+        assert_eq!(
+            names(&with["spec"]["template"]["spec"]["volumes"]),
+            Some(vec![json!("root"), json!("cloudinit"), json!("ovf-env")])
+        );
         assert_eq!(put_in(&with, "web", told().discs()), None, "nothing more to do");
         let without = put_in(&with, "web", Discs::default()).expect("a change");
         assert_eq!(without, bare);

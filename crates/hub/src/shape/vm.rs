@@ -1,9 +1,7 @@
 //! A VM as a VirtualMachine object: always halted at first, so that a create that is repeated or orphaned never runs.
 use crate::shape::{
     guest::{self, Discs},
-    names::{
-        self, COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, OWNER, Place, VAPP, VAPP_ID, VM, VM_ID, disk_name,
-    },
+    names::{self, COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, OWNER, Place, VAPP, VAPP_ID, VM, VM_ID, disk_name},
 };
 use serde_json::{Map, Value, json};
 use uuid::Uuid;

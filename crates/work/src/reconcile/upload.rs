@@ -203,7 +203,12 @@ fn version(envelope: &Envelope, images: Vec<NewImage>) -> ovf::Result<NewVersion
 const MOST_DISKS: usize = 16;
 const LEAST_MEMORY_MB: u64 = 128;
 
-fn machine(envelope: &Envelope, system: &System, images: &[NewImage], others: &[TemplateVm]) -> ovf::Result<TemplateVm> {
+fn machine(
+    envelope: &Envelope,
+    system: &System,
+    images: &[NewImage],
+    others: &[TemplateVm],
+) -> ovf::Result<TemplateVm> {
     if system.disks.len() > MOST_DISKS {
         return refuse(Reason::TooMany, &system.name, format!("It has more than {MOST_DISKS} disks."));
     }

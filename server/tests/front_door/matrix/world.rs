@@ -143,7 +143,7 @@ impl World {
             Kind::Template => {
                 let catalog = self.catalog(&self.acme, &format!("catalog-{n}")).await;
                 let id = self.template(catalog, &format!("template-{n}")).await;
-                if path.ends_with("/deploy") {
+                if path.contains("/deploy") {
                     // who may make a vApp makes it from what everybody may use
                     let sql = format!(
                         "insert into shares (object_id, org_id, access) values ('{catalog}', '{}', 'ReadOnly')",
@@ -506,6 +506,7 @@ impl World {
                     format!("select id::text from networks where vapp_id::text = '{id}' union all select '' limit 1");
                 vec![("network", self.app.db.text(&sql).await)]
             }
+            Some("guest") => vec![version("vms").await, ("computer_name", "told".into())],
             Some("nics") => vec![version("vms").await, ("nic0-network", "vdc".into())],
             Some("new" | "deploy") if path.contains("/vapps/") || path.contains("/templates/") => {
                 vec![("name", format!("new-{n}")), ("vdc", self.acme.vdc("prod").to_string())]

@@ -100,9 +100,7 @@ pub(super) async fn bring(
         got!(at(Step::GuestTell, on.client.patch_fenced(&SECRETS, &key(on, vm), uid, change)).await);
     }
     match shape::put_in(&now, &vm.hub_name, told.discs()) {
-        Some(change) => {
-            Ok(Brought::Here(got!(on.patch(Step::GuestDiscs, patch::fenced(change, on.uid), &now).await)))
-        }
+        Some(change) => Ok(Brought::Here(got!(on.patch(Step::GuestDiscs, patch::fenced(change, on.uid), &now).await))),
         None => Ok(Brought::Here(now)),
     }
 }
