@@ -42,7 +42,7 @@ impl Store {
                where v.id = b.id and v.gone_at is null and v.hub_id = $13 and (v.uid is null or v.uid = $2)
                  and ($14::bigint is null or exists (select from hubs where id = $13 and lease_epoch = $14))
                returning v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.instance_type, v.deleted_at is not null as "deleted!",
-                         b.obs_state as before, b.outside as "was_outside!",
+                         exists (select from strangers where hub_id = $13 and uid = $2) as "stranger!", b.obs_state as before, b.outside as "was_outside!",
                          exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
                                  and (n.removed_at is not null or (x.nic_id is not null
                                       and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
@@ -84,6 +84,7 @@ impl Store {
             outside: o.was_outside,
             changed: o.changed,
             nics_leaving: o.nics_leaving,
+            stranger: o.stranger,
         }))
     }
 
@@ -199,4 +200,6 @@ pub struct Observed {
     pub changed: bool,
     /// NICs or addresses that it still has, and that are not wanted any more.
     pub nics_leaving: bool,
+    /// It was taken for a stranger before it was adopted.
+    pub stranger: bool,
 }

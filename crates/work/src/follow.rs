@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 use store::{Happened, Observed, Report, SeenNic, Trouble};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::MissedTickBehavior};
 
 /// What could not be written, because the database was away: it is tried again soon, since no hub says it twice.
 #[derive(Default)]
@@ -98,6 +98,9 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
     let mut volumes = client.watch(Follow::new(DATA_VOLUMES, ours()), read::volume);
     // what is to be written down: several changes of one machine that came together are one
     let mut touched: HashSet<Key> = HashSet::new();
+    // one for all that is late, and not begun anew by whatever is heard: a busy hub is never silent for long
+    let mut retry = tokio::time::interval(TRY_AGAIN);
+    retry.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let news: Vec<Key> = tokio::select! {
             biased;
@@ -109,11 +112,10 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 follow_disks::heard(&shared, &hub, ours, &mut known.disks, &event).await;
                 on_volume(&mut known, event)
             }
-            () = tokio::time::sleep(TRY_AGAIN), if known.late.any() => again(&shared, &hub, &mut known).await,
-            () = tokio::time::sleep(TRY_AGAIN), if known.disks.late() => {
+            _ = retry.tick(), if known.late.any() || known.disks.late() => {
                 let ours = *epoch.borrow();
                 follow_disks::again(&shared, &hub, ours, &mut known.disks).await;
-                Vec::new()
+                again(&shared, &hub, &mut known).await
             }
             // it is ours to write now, or another's: what came meanwhile is written down
             changed = epoch.changed() => match changed {
@@ -144,7 +146,6 @@ async fn write(shared: &Shared, hub: &HubId, epoch: i64, known: &Known, touched:
         let vm = known.vms.get(&key)?;
         match report(shared, hub, epoch, vm, known).await {
             Ok(true) => None,
-            // it may be adopted, and nothing on the hub changes by that
             Ok(false) => Some(key),
             Err(e) => {
                 tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
@@ -349,7 +350,8 @@ async fn missing(shared: &Shared, hub: &HubId, vm: VmId, uid: &str) -> Result<()
     settle::about_vm(shared, vm, work.vapp, &Outcome::Done).await
 }
 
-/// One machine as its hub shows it now. False: it says to be a machine that should not be there.
+/// One machine as its hub shows it now. False: it says to be a machine that is not on this hub, as far as is known, and
+/// nothing on the hub changes when it is adopted.
 async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &Known) -> Result<bool> {
     let Some(id) = vm.meta.ids.vm else {
         return stranger(shared, hub, vm).await.map(|()| true);
@@ -382,15 +384,21 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
             Some(true) if vm.meta.deleting.is_none() => {
                 reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await?;
             }
-            Some(false) if shared.store.vm_is_another(hub, id, &vm.meta.uid).await? => {
-                stranger(shared, hub, vm).await?;
+            Some(true) => {}
+            Some(false) => {
+                // if it is no other one any more, it was adopted since we looked, or another replica writes now
+                if shared.store.vm_is_another(hub, id, &vm.meta.uid).await? {
+                    stranger(shared, hub, vm).await?;
+                }
                 return Ok(false);
             }
-            Some(_) => {}
             None => stranger(shared, hub, vm).await?,
         }
         return Ok(true);
     };
+    if met.stranger {
+        shared.store.stranger_gone(hub, &vm.meta.uid).await?;
+    }
     left_behind(shared, vm, &seen, &met).await?;
     let news = follow_disks::of_vm(shared, id, &seen).await?;
     let outside = by_hand(&report, &met);

@@ -428,6 +428,31 @@ async fn machines_that_a_restored_database_forgot_are_found_where_they_are_and_n
 }
 
 #[tokio::test]
+async fn a_machine_that_is_adopted_while_its_hub_reports_it_is_reported_all_the_same() {
+    let stage = Stage::with(&["one"]).await;
+    let db = &stage.app.db;
+    let id = stage.compose("shop", &["web"]).await;
+    stage.running(id).await;
+    db.execute("create table adopted as select id, uid from vms").await;
+    stage.hubs.kill_controller();
+    db.execute("update vms set hub_id = null, uid = null, obs_state = 'unknown'").await;
+    stage.hubs.start_controller(&stage.app);
+    stage.until("the machine is found", async || db.count("strangers").await == 1).await;
+
+    // a report that found nothing to write is held back at its end, and the machine is adopted meanwhile
+    db.execute("create function held() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock_shared(7); return null; end'")
+        .await;
+    db.execute("select pg_advisory_lock(7)").await;
+    db.execute("create trigger held after update on vms for each statement execute function held()").await;
+    let held = "pg_locks where locktype = 'advisory' and not granted and pg_backend_pid() = any(pg_blocking_pids(pid))";
+    stage.until("a report that is held back", async || db.count(held).await == 1).await;
+    db.execute("update vms v set hub_id = 'one', uid = a.uid from adopted a where a.id = v.id").await;
+    db.execute("select pg_advisory_unlock(7)").await;
+    stage.running(id).await;
+    stage.until("no stranger", async || db.count("strangers").await == 0).await;
+}
+
+#[tokio::test]
 async fn a_call_that_a_hub_refuses_is_logged_with_the_machine_and_the_cause_and_nothing_looks_deleted() {
     let log = Log::of_all();
     let stage = Stage::with(&["refusing-hub"]).await;
