@@ -18,7 +18,7 @@ use crate::{
 };
 use domain::{
     guest::{self, Preview},
-    item, network, sizing,
+    item, network, sizing, storage,
     vapp::{self, Deploy, Size},
 };
 use leptos::prelude::*;
@@ -43,6 +43,7 @@ const LABELS: &[(&str, &str)] = &[
     ("disk", "Disk"),
     ("nics", "Network"),
     ("sizing", "Size"),
+    ("policy", "Storage"),
     ("parameters", "Parameters"),
     ("ssh_keys", "SSH keys"),
     ("user_data", "cloud-init"),
@@ -64,6 +65,7 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
     let vdcs = open_vdcs(&visit).await?;
     let networks = networks(&visit, &vdcs).await?;
     let sizings = sizing::choices(visit.domain(), &vdcs.iter().map(|v| v.id).collect::<Vec<_>>()).await?;
+    let storage = policies(&visit, &vdcs).await?;
     let title = match version {
         Some(number) => format!("Deploy {}, version {number}", t.name),
         None => format!("Deploy {}", t.name),
@@ -94,7 +96,7 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
                     {form_error(&fill, LABELS)}
                     <FormSection title="vApp">{names}</FormSection>
                     <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
-                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t, &networks, &sizings) }}
+                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t, &networks, &sizings, &storage) }}
                     <FormSection title="Start">
                         <CheckField name="power_on" label="Power on when it is ready" checked=on />
                     </FormSection>
@@ -163,9 +165,16 @@ fn typed(visit: &Visit) -> Values {
 }
 
 /// For templates whose machines are made here: their sizes, and what the guests are told.
-fn own_sections(visit: &Visit, t: &Template, networks: &[Network], sizings: &[VdcSizing]) -> AnyView {
+fn own_sections(
+    visit: &Visit,
+    t: &Template,
+    networks: &[Network],
+    sizings: &[VdcSizing],
+    storage: &[String],
+) -> AnyView {
     let fill = visit.fill();
-    let machines = t.vms.iter().enumerate().map(|(i, m)| machine_section(visit, t, i, m, sizings)).collect_view();
+    let machines =
+        t.vms.iter().enumerate().map(|(i, m)| machine_section(visit, t, i, m, sizings, storage)).collect_view();
     // one that has nothing to choose from needs no choice
     let choices = nic_fields::choices(visit, networks);
     let nics = (!networks.is_empty()).then(|| {
@@ -200,12 +209,24 @@ async fn networks(visit: &Visit, vdcs: &[Vdc]) -> Result<Vec<Network>> {
     Ok(all)
 }
 
+/// The storage policies of all VDCs that can be chosen, by name.
+async fn policies(visit: &Visit, vdcs: &[Vdc]) -> Result<Vec<String>> {
+    let mut all: Vec<String> = Vec::new();
+    for vdc in vdcs.iter().take(20) {
+        all.extend(storage::choices(visit.domain(), vdc.id).await?.into_iter().map(|p| p.name));
+    }
+    all.sort();
+    all.dedup();
+    Ok(all)
+}
+
 fn machine_section(
     visit: &Visit,
     t: &Template,
     i: usize,
     m: &TemplateVm,
     sizings: &[VdcSizing],
+    storage: &[String],
 ) -> impl IntoView + use<> {
     let (values, returned) = (typed(visit), visit.fill().returned());
     let wrong = size_of(&values, m).1;
@@ -236,12 +257,19 @@ fn machine_section(
         let (value, hint) = (shown("sizing", String::new()), "With a policy CPU and memory below do not count.");
         view! { <SelectField id=id("sizing") name="sizing" label="Size" choices value hint error=error("sizing") /> }
     });
+    let stored = (storage.len() > 1).then(|| {
+        let mut choices = vec![Choice::new("", "The VDC's default")];
+        choices.extend(storage.iter().map(|name| Choice::new(name, name)));
+        let value = shown("policy", String::new());
+        view! { <SelectField id=id("policy") name="policy" label="Storage" choices value error=error("policy") width=Width::Half /> }
+    });
     let fields = view! {
         <input type="hidden" name="vm" value=m.name.clone() />
         {policy}
         <NumberField id=id("cpus") name="cpus" label="CPU" value=cpus unit="vCPU" error=error("cpus") width=Width::Third />
         <NumberField id=id("memory") name="memory" label="Memory" value=memory unit="GB" error=error("memory") width=Width::Third />
         {disk}
+        {stored}
     };
     let title = if t.vms.len() == 1 { "Size".to_owned() } else { m.name.clone() };
     let lede = if m.os.is_empty() { t.os.clone() } else { m.os.clone() };
@@ -298,6 +326,7 @@ fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)
         cpus: read_cpus(typed("cpus"), &mut problems),
         memory_mb: unless("memory", m.memory_mb, &mut problems),
         disk_mb: unless("disk", first, &mut problems),
+        storage: typed("policy").to_owned(),
     };
     if size.disk_mb.is_some_and(|mb| mb < first) {
         problems.add("disk", format!("The disk of {} can't be smaller than the template's {} GB.", m.name, gb(first)));

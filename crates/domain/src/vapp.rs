@@ -72,6 +72,8 @@ pub struct Size {
     pub memory_mb: Option<i64>,
     /// Of the first disk: never smaller than the template's.
     pub disk_mb: Option<i64>,
+    /// The storage policy of its disks; empty: the VDC's default.
+    pub storage: String,
 }
 
 /// A vApp asked for and the task that ends when it is there.
@@ -266,6 +268,9 @@ fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Pro
             problems.add("disk", format!("The disk of {} can't be smaller than the template's.", t.name));
         }
         first.size_mb = wished;
+    }
+    for disk in disks.iter_mut().filter(|_| !size.storage.is_empty()) {
+        disk.policy = size.storage.clone();
     }
     // one machine takes the vApp's name, several keep their own
     let name = if template.vms.len() == 1 { ask.name.clone() } else { t.name.clone() };

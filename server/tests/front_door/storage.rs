@@ -53,6 +53,27 @@ async fn a_disk_is_made_of_the_class_that_its_policy_names_on_its_hub() {
 }
 
 #[tokio::test]
+async fn who_deploys_chooses_the_policy_of_a_templates_disks() {
+    let stage = Stage::set().await;
+    let (d, operator) = (&stage.app.domain, stage.app.operator().await);
+    let policy = storage::create(d, &operator, gold()).await.unwrap();
+    let vdc = stage.acme.vdc("prod");
+    storage::set_for_vdc(d, &operator, vdc, profile(&stage, policy.id, None, false).await).await.unwrap();
+    let template = stage.template("web-and-db").await.unwrap();
+    let browser = stage.app.sign_in("acme", "acme-admin").await;
+    let form = format!("/tenant/acme/templates/{}/deploy", template.id);
+    let page = browser.get(&form).await.must(200);
+    assert_eq!(page.choices("policy"), ["", "default", "gold"]);
+    let vdc = vdc.to_string();
+    browser.fill_page(&page, &form, &[("name", "shop"), ("vdc", &vdc), ("policy", "gold")]).await.must(303);
+    let made = "select string_agg(p.name, ',' order by v.name) from disks k join vms v on v.id = k.vm_id join storage_policies p on p.id = k.policy_id";
+    assert_eq!(stage.app.db.text(made).await, "default,gold", "the first machine's, and not the other's");
+    let wrong =
+        browser.fill_page(&page, &form, &[("name", "two"), ("vdc", &vdc), ("policy", "silver")]).await.must(422);
+    wrong.says("The VDC may not use the storage policy silver.");
+}
+
+#[tokio::test]
 async fn a_full_policy_refuses_and_says_what_is_left() {
     let stage = Stage::set().await;
     let (d, operator) = (&stage.app.domain, stage.app.operator().await);
