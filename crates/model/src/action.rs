@@ -160,7 +160,7 @@ actions! {
     VmCreate "vm.create" Vm VappCreate Mine changes "add a VM" "Added VM",
     VmEdit "vm.edit" Vm VmEdit Mine changes "edit a VM" "Edited VM",
     VmResize "vm.resize" Vm VmEditCpu Mine changes "resize a VM" "Resized VM",
-    VmGuest "vm.guest" Vm VmEdit Mine changes "change what a VM's guest is told" "Changed the guest settings of VM",
+    VmGuest "vm.guest" Vm VmEdit Mine changes "change a VM's guest settings" "Changed the guest settings of VM",
     VmPassword "vm.password" Vm VmPassword Mine reads "read or set a VM's administrator password" "Read the administrator's password of VM",
     VmPowerOn "vm.power_on" Vm VappPower Mine changes "power on a VM" "Powered on VM",
     VmPowerOff "vm.power_off" Vm VappPower Mine changes "power off a VM" "Powered off VM",
