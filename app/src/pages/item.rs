@@ -159,7 +159,9 @@ async fn version_page(visit: Visit) -> Result<Sheet> {
     let n = number(&visit, None);
     let versions = item::versions(visit.domain(), &visit.actor, t.id).await?;
     let gone = (!versions.iter().any(|v| v.number == n)).then(|| format!("Not now: there is no version {n} of it."));
-    let refused = refused(&visit, &t, Action::VersionDelete).or(gone);
+    let used = versions.iter().find(|v| v.number == n).and_then(|v| can::version(v, Action::VersionDelete).err());
+    let used = used.map(|why| format!("Not now: {why}"));
+    let refused = refused(&visit, &t, Action::VersionDelete).or(gone).or(used);
     let lost = match (&refused, versions.len()) {
         (Some(_), _) => Vec::new(),
         (None, 1) => vec!["the only version there is: nothing can be deployed until another is uploaded".to_owned()],

@@ -51,7 +51,7 @@ pub(super) fn memory_words(mb: i64) -> String {
 }
 
 pub(super) fn disk_words(disks: &[Disk]) -> String {
-    Measure::Storage.words(disks.iter().map(|d| d.size_mb).sum())
+    Measure::Storage.words(disks.iter().filter(|d| d.media.is_none()).map(|d| d.size_mb).sum())
 }
 
 /// "2 vCPU, 8 GB, 40 GB on disk".

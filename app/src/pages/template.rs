@@ -4,6 +4,7 @@ use super::{
     catalog::{LIST, ON, seen_here},
     deploy, item, lease,
     sizes::{cpu_words, disk_words, memory_words},
+    vm_media,
 };
 use crate::{
     parts::*,
@@ -87,6 +88,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let by = t.by_instance.then(|| {
         view! { <Note>"The hub makes its VMs as they are here; what it asks for stands below. Sizes can be changed later."</Note> }
     });
+    let inserted = if media { vm_media::inserted_into(&visit, &t).await? } else { ().into_any() };
     let lease = lease::template_facts(&visit, &t).await?;
     let body = view! {
         <PageHead
@@ -100,6 +102,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
         {by}
         {(!media && !t.blank()).then(|| machines(&t))}
         {parameters(&t)}
+        {inserted}
         {history}
     }
     .into_any();

@@ -4,7 +4,7 @@ use super::{
     machine_state::vm_badge,
     power_menu::{POWER, PowerOp, main_line, main_op},
     sizes::memory_words,
-    vm_disks, vm_form, vm_guest, vm_nics, vm_page, vm_snapshots,
+    vm_disks, vm_form, vm_guest, vm_media, vm_nics, vm_page, vm_snapshots,
 };
 use crate::{
     parts::*,
@@ -23,7 +23,8 @@ pub(super) const ON: &str = "VMs";
 pub(super) const LIST: &str = "/vms";
 
 pub fn routes(r: Routes) -> Routes {
-    let r = vm_guest::routes(vm_nics::routes(vm_snapshots::routes(vm_disks::routes(vm_form::routes(r)))))
+    let r = vm_disks::routes(vm_media::routes(vm_form::routes(r)));
+    let r = vm_guest::routes(vm_nics::routes(vm_snapshots::routes(r)))
         .both(LIST, list)
         .both_csv("/vms.csv", csv)
         .both("/vms/{id}", vm_page::page);

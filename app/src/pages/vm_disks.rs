@@ -2,7 +2,7 @@
 use super::{
     form_error::form_error,
     limits::whole,
-    sizes::{disk_words, gb, read_gb},
+    sizes::{gb, read_gb},
     vm::{ON, crumbs_below, find, find_to, href, may},
 };
 use crate::{
@@ -58,14 +58,16 @@ pub(super) fn section(visit: &Visit, v: &Vm) -> AnyView {
         }
     });
     let acts = acts.into_any();
-    if v.disks.is_empty() {
+    let disks: Vec<&Disk> = v.disks.iter().filter(|d| d.media.is_none()).collect();
+    if disks.is_empty() {
         let none = "It has no disk.";
         return view! { <Section title="Disks" acts><p>{none}</p></Section> }.into_any();
     }
     let mut heads = vec![Head::new("Name"), Head::new("State"), Head::new("Made from"), Head::new("Storage policy")];
     heads.extend([Head::new("Bus"), Head::new("Size").number(), Head::hidden("Actions")]);
-    let rows = v.disks.iter().map(|d| row(visit, v, d, changes)).collect_view();
-    let sub = format!("{}, {}", plural(v.disks.len() as u64, "disk", "disks"), disk_words(&v.disks));
+    let rows = disks.iter().map(|d| row(visit, v, d, changes)).collect_view();
+    let mb = disks.iter().map(|d| d.size_mb).sum();
+    let sub = format!("{}, {}", plural(disks.len() as u64, "disk", "disks"), Measure::Storage.words(mb));
     let table = view! { <Table caption="Disks" heads>{rows}</Table> };
     view! { <Section title="Disks" sub acts>{table}</Section> }.into_any()
 }
@@ -124,7 +126,7 @@ fn menu(visit: &Visit, v: &Vm, d: &Disk) -> AnyView {
     .into_any()
 }
 
-fn refused(visit: &Visit, v: &Vm, action: Action) -> AnyView {
+pub(super) fn refused(visit: &Visit, v: &Vm, action: Action) -> AnyView {
     let why = can::vm(v, action).err().filter(|_| visit.fill().failure().is_none());
     why.map(|why| {
         let text = format!("Not now: {why}");
@@ -254,7 +256,7 @@ fn disk_field(visit: &Visit, fits: &[&Disk]) -> AnyView {
 }
 
 fn own(v: &Vm) -> Vec<&Disk> {
-    v.disks.iter().filter(|d| !d.independent && !d.leaving).collect()
+    v.disks.iter().filter(|d| d.own()).collect()
 }
 
 fn named(values: &Values) -> Result<DiskId> {

@@ -188,8 +188,9 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
 
 fn lost(v: &Vm) -> Vec<String> {
     let mut lost = vec![format!("the VM: {}", vm_words(v))];
-    if !v.disks.is_empty() {
-        lost.push(format!("{} with all that is on them", plural(v.disks.len() as u64, "disk", "disks")));
+    let disks = v.disks.iter().filter(|d| d.media.is_none()).count() as u64;
+    if disks > 0 {
+        lost.push(format!("{} with all that is on them", plural(disks, "disk", "disks")));
     }
     if v.seen.on() {
         lost.push("what runs in it now: it is powered off first".to_owned());

@@ -8,7 +8,7 @@ use super::{
     sizes::{cpu_words, disk_words, memory_words},
     vapp::placement_section,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
-    vm_disks, vm_guest, vm_nics, vm_snapshots,
+    vm_agent, vm_disks, vm_guest, vm_media, vm_nics, vm_snapshots,
 };
 use crate::{
     parts::*,
@@ -37,6 +37,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let change = resizes.then(|| view! { <a href=href(&visit, v.id, "/resize")>"Change"</a> }).into_any();
     let snapshots = vm_snapshots::section(&visit, &v).await?;
     let guest = vm_guest::section(&visit, &v).await?;
+    let agent = vm_agent::section(&visit, &v).await?;
     let body = view! {
         <PageHead
             title=v.name.clone()
@@ -51,7 +52,9 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
             <Section title="Addresses">{addresses}</Section>
             <Section title="Hardware" acts=change>{hardware}</Section>
         </div>
+        {agent}
         {vm_disks::section(&visit, &v)}
+        {vm_media::section(&visit, &v)}
         {snapshots}
         {vm_nics::section(&visit, &v)}
         {guest}

@@ -225,10 +225,10 @@ fn copyable(vm: &Vm) -> Result<()> {
     })
 }
 
-/// The same machine under another name, with disks made from its disks. NICs have addresses of their own, and none on
+/// The same machine under another name, with disks made from its disks and without discs. NICs have addresses of their own, and none on
 /// networks that it does not reach.
 fn twin(vm: &Vm, name: &str, elsewhere: bool, reached: &[NetworkId]) -> VmSpec {
-    let disks = vm.disks.iter().filter(|d| !d.independent && !d.leaving).map(|d| {
+    let disks = vm.disks.iter().filter(|d| d.own()).map(|d| {
         let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
         Disk {
             name: d.name.clone(),

@@ -26,7 +26,7 @@ pub async fn free_for(d: &Domain, actor: &Actor, vm: &Vm) -> Result<Vec<Disk>> {
     Ok(all.into_iter().filter(|disk| disk.hub.is_none() || vm.hub.is_none() || disk.hub == vm.hub).collect())
 }
 
-fn storage(mb: i64) -> Amount {
+pub(crate) fn storage(mb: i64) -> Amount {
     Amount { storage_mb: mb, ..Amount::default() }
 }
 
@@ -58,6 +58,7 @@ pub async fn create(d: &Domain, actor: &Actor, vdc: VdcId, spec: DiskSpec) -> Re
             spec: &spec,
             position: 0,
             image: "",
+            media: None,
             policy,
             hub_name: &hub_name(id.0),
         })
@@ -129,13 +130,13 @@ pub async fn delete(d: &Domain, actor: &Actor, id: DiskId) -> Result<Option<Task
 }
 
 /// The machine, held, with its disks, for somebody who may change them.
-async fn hold_vm(tx: &mut Write<'_>, action: Action, id: VmId) -> Result<Authorized<Vm>> {
+pub(crate) async fn hold_vm(tx: &mut Write<'_>, action: Action, id: VmId) -> Result<Authorized<Vm>> {
     let vm = tx.vm(action, id).await?;
     can::or_not_now(can::vm(&vm, action))?;
     Ok(vm)
 }
 
-async fn changed(tx: &mut Write<'_>, vm: &Vm) -> Result<()> {
+pub(crate) async fn changed(tx: &mut Write<'_>, vm: &Vm) -> Result<()> {
     tx.vm_disks_changed(vm.id).await?;
     tx.enqueue(Kind::Vm, vm.id, vm.org, vm.hub.as_ref()).await
 }
@@ -185,7 +186,7 @@ pub async fn detach(d: &Domain, actor: &Actor, vm: VmId, disk: DiskId) -> Result
     .await
 }
 
-fn room(vm: &Vm) -> Result<()> {
+pub(crate) fn room(vm: &Vm) -> Result<()> {
     if vm.disks.len() >= MOST_IN_VM {
         return Err(Error::NotNow(format!("Not now: {} has {MOST_IN_VM} disks, and no VM has more.", vm.name)));
     }
@@ -231,6 +232,7 @@ async fn add_one(tx: &mut Write<'_>, vm: &Vm, spec: DiskSpec) -> Result<DiskSpec
         spec: &spec,
         position: last + 1,
         image: "",
+        media: None,
         policy,
         hub_name: "",
     })
@@ -240,7 +242,7 @@ async fn add_one(tx: &mut Write<'_>, vm: &Vm, spec: DiskSpec) -> Result<DiskSpec
 
 /// A disk of the machine's own, which is not on its way out.
 fn own(vm: &Vm, id: DiskId) -> Result<&vm::Disk> {
-    let found = vm.disks.iter().find(|k| k.id == Some(id) && !k.independent && !k.leaving);
+    let found = vm.disks.iter().find(|k| k.id == Some(id) && k.own());
     found.ok_or(Error::NotFound(Kind::Disk))
 }
 
@@ -295,7 +297,7 @@ pub async fn remove(d: &Domain, actor: &Actor, vm: VmId, disk: DiskId) -> Result
 
 /// Without its first disk a machine does not start.
 pub fn removable(vm: &Vm, disk: &vm::Disk) -> Result<()> {
-    let first = vm.disks.iter().find(|k| !k.independent);
+    let first = vm.disks.iter().find(|k| !k.independent && k.media.is_none());
     if first.is_some_and(|f| f.id == disk.id) {
         let why = format!("Not now: {} starts from its disk {}, so that one stays.", vm.name, disk.name);
         return Err(Error::NotNow(why));
@@ -318,7 +320,7 @@ pub async fn set_all(
         problems.done()?;
         let mut tx = d.store.write(actor).await?;
         let vm = hold_vm(&mut tx, action, vm).await?;
-        for known in vm.disks.iter().filter(|k| !k.independent && !k.leaving) {
+        for known in vm.disks.iter().filter(|k| k.own()) {
             match wanted.iter().find(|(id, _)| id.is_some() && *id == known.id) {
                 Some((_, s)) => change_one(&mut tx, &vm, known, s.size_mb, s.bus).await?,
                 None => {

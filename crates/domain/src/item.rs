@@ -26,9 +26,9 @@ pub async fn uploads(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Vec<Up
 pub async fn delete(d: &Domain, actor: &Actor, id: TemplateId) -> Result<()> {
     let action = Action::TemplateDelete;
     d.attempt(actor, action, async {
-        let item = d.store.template(actor, action, id).await?;
-        can::or_not_now(can::template(&item, action))?;
         let mut tx = d.store.write(actor).await?;
+        let item = tx.template(action, id).await?;
+        can::or_not_now(can::template(&item, action))?;
         tx.item_delete(&item).await?;
         tx.commit(Record::new(action, item.org, id, &item.name).with_task()).await?;
         Ok(())
@@ -40,9 +40,12 @@ pub async fn delete(d: &Domain, actor: &Actor, id: TemplateId) -> Result<()> {
 pub async fn delete_version(d: &Domain, actor: &Actor, id: TemplateId, number: i32) -> Result<()> {
     let action = Action::VersionDelete;
     d.attempt(actor, action, async {
-        let item = d.store.template(actor, action, id).await?;
-        can::or_not_now(can::template(&item, action))?;
         let mut tx = d.store.write(actor).await?;
+        let item = tx.template(action, id).await?;
+        can::or_not_now(can::template(&item, action))?;
+        if let Some(version) = tx.versions_of(id).await?.iter().find(|v| v.number == number) {
+            can::or_not_now(can::version(version, action))?;
+        }
         tx.version_delete(&item, number).await?;
         tx.commit(Record::new(action, item.org, id, &item.name).with_task()).await?;
         Ok(())
@@ -95,8 +98,8 @@ pub async fn capture(
 
 /// The machine as a template has it; each of its disks becomes an image.
 fn machine(vm: &Vm, captured: &mut Vec<Captured>) -> TemplateVm {
-    // independent disks are not the machine's own
-    let disks = vm.disks.iter().filter(|d| !d.independent && !d.leaving).map(|d| {
+    // independent disks and discs are not the machine's own
+    let disks = vm.disks.iter().filter(|d| d.own()).map(|d| {
         let id = Uuid::now_v7();
         let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
         let from = (vm.namespace.clone(), volume);

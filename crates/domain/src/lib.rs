@@ -1,5 +1,6 @@
 //! The operations: one file a noun, one public function a verb. Every face calls these and nothing below them.
 pub mod affinity;
+pub mod agent;
 pub mod audit;
 pub mod bootstrap;
 pub mod bulk;
@@ -14,6 +15,7 @@ pub mod idp;
 pub mod item;
 pub mod keys;
 pub mod lease;
+pub mod media;
 pub mod metadata;
 pub mod network;
 pub mod nic;

@@ -185,6 +185,8 @@ actions! {
     VmDiskRemove "vm.disk_remove" Vm VmEditDisk Mine changes "remove a disk from a VM" "Removed a disk from VM",
     VmDiskAttach "vm.disk_attach" Vm VmEditDisk Mine changes "attach an independent disk to a VM" "Attached an independent disk to VM",
     VmDiskDetach "vm.disk_detach" Vm VmEditDisk Mine changes "detach an independent disk from a VM" "Detached an independent disk from VM",
+    VmMediaInsert "vm.media_insert" Vm VmEdit Mine changes "insert media into a VM" "Inserted media into VM",
+    VmMediaEject "vm.media_eject" Vm VmEdit Mine changes "eject media from a VM" "Ejected media from VM",
     VmSnapshot "vm.snapshot" Vm VappSnapshot Mine changes "take a snapshot of a VM" "Took a snapshot of VM",
     VmRevert "vm.revert" Vm VappSnapshot Mine changes "revert to a snapshot of a VM" "Reverted to a snapshot of VM",
     VmSnapshotDelete "vm.snapshot_delete" Vm VappSnapshot Mine changes "delete a snapshot of a VM" "Deleted a snapshot of VM",

@@ -4,13 +4,14 @@ use crate::{
     catalog::Catalog,
     disk::{Disk, DiskState},
     hub::{Capability, Hub},
+    media,
     network::Network,
     org::Org,
     role::Role,
     sizing::SizingPolicy,
     snapshot::MOST_OF_VM,
     storage::StoragePolicy,
-    template::{ItemKind, Template},
+    template::{ItemKind, Template, Version},
     upload::{Upload, UploadState},
     user::User,
     vapp::Vapp,
@@ -138,11 +139,36 @@ pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
         Action::TemplateDelete | Action::VersionDelete if from_hub => {
             Err("It comes from a hub. Remove it there.".into())
         }
+        Action::VmMediaInsert if template.kind == ItemKind::Template => {
+            Err(format!("{} is a template. It is deployed, and not put into a VM.", template.name))
+        }
+        Action::TemplateDelete => unused(&template.used_by),
         Action::VappCreate if template.vanished() => Err(format!(
             "{} is offered by no hub any more: it is gone there, or marked as deprecated. Choose another template.",
             template.name
         )),
         _ => Ok(()),
+    }
+}
+
+/// One of its versions.
+pub fn version(version: &Version, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::VersionDelete => unused(&version.used_by),
+        _ => Ok(()),
+    }
+}
+
+/// A disc goes when it is in no VM.
+fn unused(vms: &[String]) -> Result<(), WhyNot> {
+    if vms.is_empty() { Ok(()) } else { Err(format!("It is in {}. Eject it there first.", named(vms))) }
+}
+
+/// The first of them, and how many there are more.
+fn named(names: &[String]) -> String {
+    match names.len() {
+        0..=3 => names.join(", "),
+        n => format!("{} and {} more", names[..3].join(", "), n - 3),
     }
 }
 
@@ -222,6 +248,8 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
             | Action::VmDiskAdd
             | Action::VmDiskEdit
             | Action::VmDiskRemove
+            | Action::VmMediaInsert
+            | Action::VmMediaEject
             | Action::VmSnapshot
             | Action::VmRevert,
             _,
@@ -230,18 +258,26 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
         (_, VmState::Missing) => {
             Err("It was deleted on its hub by hand. Delete it here, and deploy it again if it is still needed.".into())
         }
-        (Action::VmDiskAdd | Action::VmDiskEdit | Action::VmDiskRemove | Action::VmDiskAttach, _)
-            if vm.snapshots > 0 =>
-        {
-            Err(format!(
-                "It has {}, and its disks stay as they are for them. Delete them first.",
-                count(vm.snapshots, "snapshot", "snapshots")
-            ))
-        }
+        (
+            Action::VmDiskAdd
+            | Action::VmDiskEdit
+            | Action::VmDiskRemove
+            | Action::VmDiskAttach
+            | Action::VmMediaInsert
+            | Action::VmMediaEject,
+            _,
+        ) if vm.snapshots > 0 => Err(format!(
+            "It has {}, and its disks stay as they are for them. Delete them first.",
+            count(vm.snapshots, "snapshot", "snapshots")
+        )),
         (Action::VmGuest, _) if vm.by_template => {
             Err("OpenShift made it from a template, which says what its guest is told.".into())
         }
         (Action::VmSnapshot | Action::VmRevert | Action::VmSnapshotDelete, _) => snapshot(vm, action),
+        (Action::VmMediaInsert, _) if vm.discs().filter(|d| !d.leaving).count() >= media::MOST_IN_VM => {
+            Err(format!("It has {} discs, and no VM has more. Eject one first.", media::MOST_IN_VM))
+        }
+        (Action::VmMediaEject, _) if !vm.discs().any(|d| !d.leaving) => Err("There is no disc in it.".into()),
         (Action::VmPowerOn, _) if vm.expired => Err(expired()),
         (Action::VmCopy, VmState::Stopped) => Ok(()),
         (Action::VmCopy, _) => {
@@ -302,10 +338,6 @@ pub fn policy(policy: &StoragePolicy, action: Action) -> Result<(), WhyNot> {
 }
 
 pub fn sizing(policy: &SizingPolicy, action: Action) -> Result<(), WhyNot> {
-    let named = |names: &[String]| match names.len() {
-        0..=3 => names.join(", "),
-        n => format!("{} and {} more", names[..3].join(", "), n - 3),
-    };
     match action {
         Action::SizingDelete if !policy.vms.is_empty() => {
             Err(format!("VMs have it: {}. Resize or delete them first.", named(&policy.vms)))

@@ -18,6 +18,7 @@ pub enum Kind {
     Template,
     Upload,
     Image,
+    Guest,
     Vapp,
     Vm,
     Network,
@@ -34,7 +35,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 23] = [
+    pub const ALL: [Kind; 24] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
@@ -45,6 +46,7 @@ impl Kind {
         Kind::Template,
         Kind::Upload,
         Kind::Image,
+        Kind::Guest,
         Kind::Vapp,
         Kind::Vm,
         Kind::Network,
@@ -73,6 +75,7 @@ impl Kind {
             Kind::Template => "vapptemplate",
             Kind::Upload => "upload",
             Kind::Image => "image",
+            Kind::Guest => "guest",
             Kind::Vapp => "vapp",
             Kind::Vm => "vm",
             Kind::Network => "network",
@@ -107,9 +110,14 @@ impl Kind {
             Kind::StoragePolicy => Some(Action::PolicyList),
             Kind::SizingPolicy => Some(Action::SizingList),
             Kind::Network => Some(Action::NetworkList),
-            Kind::Installation | Kind::Image | Kind::Task | Kind::Session | Kind::Token | Kind::Event | Kind::Audit => {
-                None
-            }
+            Kind::Installation
+            | Kind::Image
+            | Kind::Guest
+            | Kind::Task
+            | Kind::Session
+            | Kind::Token
+            | Kind::Event
+            | Kind::Audit => None,
         }
     }
 
@@ -126,6 +134,7 @@ impl Kind {
             Kind::Template => "template",
             Kind::Upload => "upload",
             Kind::Image => "image",
+            Kind::Guest => "guest",
             Kind::Vapp => "vApp",
             Kind::Vm => "VM",
             Kind::Network => "network",

@@ -2,6 +2,7 @@
 pub mod action;
 pub mod actor;
 pub mod affinity;
+pub mod agent;
 pub mod audit;
 pub mod can;
 pub mod catalog;
@@ -16,6 +17,7 @@ mod id;
 pub mod idp;
 pub mod lease;
 pub mod list;
+pub mod media;
 pub mod metadata;
 pub mod name;
 pub mod network;

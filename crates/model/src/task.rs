@@ -131,6 +131,10 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
     match (vm.seen, vm.power) {
         (Seen::Missing, _) => Verdict::Failed("It was deleted on its hub by hand.".into()),
         (Seen::Failed, _) => Verdict::Failed(vm.reason.clone()),
+        // it comes into the machine when its image is on the hub; nothing else waits for that
+        _ if action == Action::VmMediaInsert && vm.discs().any(|d| !d.leaving && d.seen == DiskSeen::Never) => {
+            open("Its image is being brought to its hub.")
+        }
         (Seen::Running | Seen::Migrating, Power::On)
         | (Seen::Stopped, Power::Off)
         | (Seen::Suspended, Power::Suspended) => Verdict::Done,

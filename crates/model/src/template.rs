@@ -153,6 +153,8 @@ pub struct Version {
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
     pub created_by: String,
+    /// The VMs that have it on a CD drive, by name.
+    pub used_by: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -186,6 +188,8 @@ pub struct Template {
     pub as_of: Option<OffsetDateTime>,
     /// Its storage lease has ended.
     pub expired: bool,
+    /// The VMs that have it on a CD drive, by name.
+    pub used_by: Vec<String>,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,

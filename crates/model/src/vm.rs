@@ -1,6 +1,6 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
 use crate::{
-    Actor, DiskId, OrgId, Problems, Result, SizingId, UserId, VappId, VdcId, VmId,
+    Actor, DiskId, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::Resource,
     disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB},
     hub::HubId,
@@ -213,6 +213,18 @@ pub struct Disk {
     pub progress: Option<i16>,
     /// What stands behind it on its hub, as last seen.
     pub volume: String,
+    /// The disc that it is a copy of, on a CD drive; None: a disk.
+    pub media: Option<TemplateId>,
+    pub media_name: String,
+    /// The machine runs, and has it from its next start on.
+    pub waits: bool,
+}
+
+impl Disk {
+    /// Is it a disk of the machine's own, that stays with it? Discs belong to catalogs.
+    pub fn own(&self) -> bool {
+        !self.independent && !self.leaving && self.media.is_none()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -330,6 +342,11 @@ impl Vm {
     /// Shown as last known: its hub does not answer.
     pub fn stale(&self) -> bool {
         self.hub_answers == Some(false)
+    }
+
+    /// The discs on its CD drives.
+    pub fn discs(&self) -> impl Iterator<Item = &Disk> {
+        self.disks.iter().filter(|d| d.media.is_some())
     }
 
     pub fn storage_mb(&self) -> i64 {

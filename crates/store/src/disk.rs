@@ -5,7 +5,7 @@ use crate::{
     list::{Build, ListSql, sort},
 };
 use model::{
-    Action, Actor, DiskId, Error, HubId, OrgId, PolicyId, Result, UserId, VdcId, VmId,
+    Action, Actor, DiskId, Error, HubId, OrgId, PolicyId, Result, TemplateId, UserId, VdcId, VmId,
     decide::{Resource, Scope},
     disk::{Bus, Disk, DiskSeen, DiskSpec},
     list::{ListQuery, Page},
@@ -21,7 +21,8 @@ macro_rules! disks_of_vm {
         "(select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'size_mb', k.size_mb, 'image', k.image, \
          'storage_class', k.storage_class, 'policy', p.name, 'bus', k.bus, 'independent', k.independent, \
          'leaving', k.deleted_at is not null or k.leaving_vm_id is not null, 'seen', k.obs_state, 'reason', k.obs_reason, \
-         'seen_mb', k.obs_size_mb, 'progress', k.obs_progress, \
+         'seen_mb', k.obs_size_mb, 'progress', k.obs_progress, 'media', k.media_id, \
+         'media_name', coalesce((select m.name from templates m where m.id = k.media_id), ''), 'waits', k.obs_waits, \
          'volume', case when k.independent then k.hub_name else k.obs_volume end) order by k.independent, k.position, k.created_at, k.name), '[]') \
          from disks k join storage_policies p on p.id = k.policy_id \
          where (k.vm_id = t.id or k.leaving_vm_id = t.id) and k.gone_at is null) as disks"
@@ -194,6 +195,8 @@ pub struct NewDisk<'a> {
     pub spec: &'a DiskSpec,
     pub position: i32,
     pub image: &'a str,
+    /// The disc that it is a copy of.
+    pub media: Option<TemplateId>,
     pub policy: PolicyId,
     pub hub_name: &'a str,
 }
@@ -260,6 +263,7 @@ impl Write<'_> {
                 spec: &spec,
                 position,
                 image: &disk.image,
+                media: None,
                 policy,
                 hub_name: "",
             };
@@ -272,8 +276,8 @@ impl Write<'_> {
         let s = d.spec;
         sqlx::query!(
             "insert into disks (id, org_id, vdc_id, owner_id, vm_id, independent, with_vm, name, description, position, bus, size_mb,
-                                applied_mb, image, policy_id, hub_name, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16)",
+                                applied_mb, image, policy_id, hub_name, updated_by, media_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17)",
             d.id.0,
             d.org.0,
             d.vdc.0,
@@ -289,7 +293,8 @@ impl Write<'_> {
             d.image,
             d.policy.0,
             d.hub_name,
-            self.actor.name
+            self.actor.name,
+            d.media.map(|m| m.0)
         )
         .execute(&mut *self.tx)
         .await

@@ -30,6 +30,10 @@ pub struct VmDiskWork {
     pub object: String,
     /// Of an independent one: it is there, and full.
     pub ready: bool,
+    /// A disc, on a CD drive.
+    pub disc: bool,
+    /// Among the disks of its machine.
+    pub position: i32,
 }
 
 /// What a reconciler needs of an independent disk, deleted or not.
@@ -66,6 +70,8 @@ pub struct DiskReport {
     pub volume: String,
     pub size_mb: Option<i64>,
     pub progress: Option<i16>,
+    /// Its machine runs, and does not have it yet.
+    pub waits: bool,
 }
 
 impl Store {
@@ -73,8 +79,8 @@ impl Store {
     pub async fn vm_disks_work(&self, vm: VmId, hub: &HubId) -> Result<Vec<VmDiskWork>> {
         let rows = sqlx::query!(
             r#"select k.id, k.name, k.independent, k.with_vm, k.deleted_at is not null or k.leaving_vm_id is not null as "leaving!", k.bus, k.size_mb,
-                      k.applied_mb, k.image, coalesce(nullif(coalesce(c.class, p.class), ''), k.storage_class) as "class!", k.hub_name, k.obs_volume,
-                      k.independent and k.uid is not null and k.obs_state = 'ready' as "ready!"
+                      k.applied_mb, k.image, coalesce(nullif(coalesce(c.class, p.class), ''), k.storage_class) as "class!", k.hub_name, k.obs_volume, k.position,
+                      k.media_id is not null as "disc!", k.independent and k.uid is not null and k.obs_state = 'ready' as "ready!"
                from disks k join storage_policies p on p.id = k.policy_id
                left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = $2
                where (k.vm_id = $1 or k.leaving_vm_id = $1) and k.gone_at is null order by k.independent, k.position, k.created_at, k.name"#,
@@ -98,6 +104,8 @@ impl Store {
             image: r.image,
             class: r.class,
             ready: r.ready,
+            disc: r.disc,
+            position: r.position,
         });
         Ok(all.collect())
     }
@@ -351,20 +359,23 @@ impl Store {
         let volumes: Vec<String> = seen.iter().map(|(_, r)| r.volume.clone()).collect();
         let sizes: Vec<i64> = seen.iter().map(|(_, r)| r.size_mb.unwrap_or(0)).collect();
         let progress: Vec<i16> = seen.iter().map(|(_, r)| r.progress.unwrap_or(-1)).collect();
+        let waits: Vec<bool> = seen.iter().map(|(_, r)| r.waits).collect();
         let done = sqlx::query!(
             "update disks k set obs_state = s.state, obs_reason = s.reason, obs_volume = s.volume, obs_size_mb = nullif(s.size, 0),
-                    obs_progress = nullif(s.progress, -1), obs_at = now()
-             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::smallint[]) as s (name, state, reason, volume, size, progress)
+                    obs_progress = nullif(s.progress, -1), obs_waits = s.waits, obs_at = now()
+             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::smallint[], $8::bool[])
+                  as s (name, state, reason, volume, size, progress, waits)
              where k.vm_id = $1 and not k.independent and k.gone_at is null and k.name = s.name
-               and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress)
-                   is distinct from (s.state, s.reason, s.volume, nullif(s.size, 0), nullif(s.progress, -1::smallint))",
+               and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress, k.obs_waits)
+                   is distinct from (s.state, s.reason, s.volume, nullif(s.size, 0), nullif(s.progress, -1::smallint), s.waits)",
             vm,
             &names,
             &states,
             &reasons,
             &volumes,
             &sizes,
-            &progress
+            &progress,
+            &waits
         )
         .execute(&self.pool)
         .await

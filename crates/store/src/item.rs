@@ -5,7 +5,7 @@ use model::{
     template::{ItemKind, Template, TemplateVm, Version},
     upload::{Upload, UploadSpec},
 };
-use sqlx::types::Json;
+use sqlx::{PgExecutor, types::Json};
 use uuid::Uuid;
 
 /// A disk that becomes an image by a copy on its hub.
@@ -40,35 +40,44 @@ pub struct NewVersion {
     pub created_by: String,
 }
 
-impl Store {
-    /// Those that were not deleted, the newest first.
-    pub async fn versions_of(&self, template: TemplateId) -> Result<Vec<Version>> {
-        let rows = sqlx::query!(
+async fn versions(db: impl PgExecutor<'_>, template: TemplateId) -> Result<Vec<Version>> {
+    let rows = sqlx::query!(
             r#"select v.number, v.note, v.os, v.vms as "vms: Json<Vec<TemplateVm>>", v.size, v.created_at, v.created_by,
                       array(select h.id from hubs h where exists (select from images i where i.version_id = v.id)
                             and not exists (select from images i where i.version_id = v.id and not exists
                                 (select from hub_images c where c.image_id = i.id and c.hub_id = h.id and c.ready_at is not null))
-                            order by 1) as "hubs!"
-               from item_versions v where v.template_id = $1 and v.deleted_at is null and v.ready_at is not null order by v.number desc"#,
+                            order by 1) as "hubs!",
+                      array(select case when m.org_id = t.org_id then m.name else 'a VM of another organization' end
+                            from vms m where m.id in (select k.vm_id from images i join disks k on k.image = 'image/' || i.id
+                                where i.version_id = v.id and k.media_id = t.id and k.gone_at is null) order by 1) as "used_by!"
+               from item_versions v join templates t on t.id = v.template_id
+               where v.template_id = $1 and v.deleted_at is null and v.ready_at is not null order by v.number desc"#,
             template.0
         )
-        .fetch_all(&self.pool)
+        .fetch_all(db)
         .await
         .map_err(mapped)?;
-        let version = |vms: Json<Vec<TemplateVm>>| vms.0;
-        Ok(rows
-            .into_iter()
-            .map(|r| Version {
-                number: r.number,
-                note: r.note,
-                os: r.os,
-                vms: version(r.vms),
-                size: r.size,
-                hubs: r.hubs.into_iter().map(HubId).collect(),
-                created_at: r.created_at,
-                created_by: r.created_by,
-            })
-            .collect())
+    let version = |vms: Json<Vec<TemplateVm>>| vms.0;
+    Ok(rows
+        .into_iter()
+        .map(|r| Version {
+            number: r.number,
+            note: r.note,
+            os: r.os,
+            vms: version(r.vms),
+            size: r.size,
+            hubs: r.hubs.into_iter().map(HubId).collect(),
+            created_at: r.created_at,
+            created_by: r.created_by,
+            used_by: r.used_by,
+        })
+        .collect())
+}
+
+impl Store {
+    /// Those that were not deleted, the newest first.
+    pub async fn versions_of(&self, template: TemplateId) -> Result<Vec<Version>> {
+        versions(&self.pool, template).await
     }
 
     /// A captured version whose disks are all copied is there for everybody; or why it will not be.
@@ -332,6 +341,24 @@ impl Write<'_> {
             .await
             .map_err(mapped)?;
         self.unwanted(item.id).await
+    }
+
+    /// The same within the change.
+    pub async fn versions_of(&mut self, template: TemplateId) -> Result<Vec<Version>> {
+        versions(&mut *self.tx, template).await
+    }
+
+    /// The image of a disc's newest version, and how much room it takes. None: it has none yet.
+    pub async fn disc_image(&mut self, disc: TemplateId) -> Result<Option<(Uuid, i64)>> {
+        let r = sqlx::query!(
+            "select i.id, i.virtual_size from images i join item_versions v on v.id = i.version_id
+             where v.template_id = $1 and v.deleted_at is null and v.ready_at is not null order by v.number desc limit 1",
+            disc.0
+        )
+        .fetch_optional(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(r.map(|r| (r.id, (r.virtual_size + (1 << 20) - 1) >> 20)))
     }
 
     pub async fn version_delete(&mut self, item: &Authorized<Template>, number: i32) -> Result<()> {

@@ -1,6 +1,7 @@
 //! PostgreSQL, and nothing else knows SQL. What a lookup returns is authorised; what is changed is recorded in the
 //! same transaction.
 mod affinity;
+mod agent;
 mod audit;
 mod bulk;
 mod catalog;

@@ -1,6 +1,6 @@
 //! Templates: those in catalogs, and what hubs have, from which catalogs are filled.
 use crate::{
-    Authorized, Store,
+    Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
     share::{GrantJson, owned_or_shared, shares_column},
@@ -12,7 +12,7 @@ use model::{
     template::{ItemKind, Parameter, Template, TemplateSpec, TemplateVm},
 };
 use sha2::{Digest, Sha256};
-use sqlx::{FromRow, types::Json};
+use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -25,6 +25,8 @@ const SQL: ListSql = ListSql {
          having bool_and(b.state = 'unreachable')) as as_of, \
         c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
         exists (select from leases l where l.object_id = t.id and l.expired_at is not null) as expired, \
+        array(select case when v.org_id = t.org_id then v.name else 'a VM of another organization' end from vms v \
+         where v.id in (select k.vm_id from disks k where k.media_id = t.id and k.gone_at is null) order by 1) as used_by, \
         t.version, t.created_at, t.updated_at"
     ),
     from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id",
@@ -59,6 +61,7 @@ struct Row {
     shared_to_all: bool,
     shared_to: Vec<Uuid>,
     expired: bool,
+    used_by: Vec<String>,
     catalog_owner: Option<Uuid>,
     shares: Json<Vec<GrantJson>>,
     version: i64,
@@ -90,6 +93,7 @@ fn read(r: Row) -> Result<Template> {
         hubs: r.hubs.into_iter().map(HubId).collect(),
         as_of: r.as_of,
         expired: r.expired,
+        used_by: r.used_by,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,
@@ -103,12 +107,27 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
     }
 }
 
+async fn find(db: impl PgExecutor<'_>, id: TemplateId) -> Result<Option<Template>> {
+    let mut b = SQL.one();
+    b.push("t.id = ").push_bind(id.0);
+    b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
+}
+
+impl Write<'_> {
+    /// Held: nobody deletes it, and no VM gets it, meanwhile.
+    pub async fn template(&mut self, action: Action, id: TemplateId) -> Result<Authorized<Template>> {
+        sqlx::query!("select id from templates where id = $1 for update", id.0)
+            .fetch_optional(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        let (found, actor) = (find(&mut *self.tx, id).await?, self.actor);
+        Authorized::check(actor, action, found, |t| t.resource(actor, action))
+    }
+}
+
 impl Store {
     pub async fn template(&self, actor: &Actor, action: Action, id: TemplateId) -> Result<Authorized<Template>> {
-        let mut b = SQL.one();
-        b.push("t.id = ").push_bind(id.0);
-        let row: Option<Row> = b.build_query_as().fetch_optional(&self.pool).await.map_err(mapped)?;
-        Authorized::check(actor, action, row.map(read).transpose()?, |t| t.resource(actor, action))
+        Authorized::check(actor, action, find(&self.pool, id).await?, |t| t.resource(actor, action))
     }
 
     /// Does that organization see it: as its own, or because it is shared to it?
@@ -119,6 +138,15 @@ impl Store {
         SQL.within(&mut b, Scope::Org(org));
         b.push(")");
         b.build_query_scalar().fetch_one(&self.pool).await.map_err(mapped)
+    }
+
+    /// Discs that have something on them, by name.
+    pub async fn discs(&self, scope: Scope) -> Result<Vec<Template>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(" and t.kind = 'media' and exists (select from item_versions v where v.template_id = t.id");
+            b.push(" and v.deleted_at is null and v.ready_at is not null) order by lower(t.name), t.id limit 200");
+        };
+        self.few(&SQL, scope, more, read).await
     }
 
     pub async fn templates(&self, scope: Scope, q: &ListQuery) -> Result<Page<Template>> {

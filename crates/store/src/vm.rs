@@ -10,7 +10,7 @@ use crate::{
     share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
-    Action, Actor, Error, HubId, OrgId, Result, SizingId, UserId, VappId, VdcId, VmId,
+    Action, Actor, Error, HubId, OrgId, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     vm::{Disk, Once, Power, Seen, Vm, VmSpec},
@@ -248,6 +248,15 @@ impl Store {
     /// All machines of a vApp, in the order they start.
     pub async fn vms_of(&self, vapp: &Authorized<model::vapp::Vapp>) -> Result<Vec<Vm>> {
         of_vapp(&self.pool, vapp.id).await
+    }
+
+    /// Those that have a disc in them, by name.
+    pub async fn vms_with_disc(&self, scope: Scope, disc: TemplateId) -> Result<Vec<Vm>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(" and exists (select from disks k where k.vm_id = t.id and k.gone_at is null and k.media_id = ");
+            b.push_bind(disc.0).push(") order by lower(t.name), t.id limit 200");
+        };
+        self.few(&SQL, scope, more, read).await
     }
 
     /// For whoever works on them, not for pages.

@@ -2,6 +2,7 @@
 use crate::{Store, constraint::mapped, nic::SeenNic};
 use model::{
     HubId, OrgId, Result, UserId, VappId, VmId,
+    agent::System,
     vm::{Power, Seen},
 };
 use sqlx::types::Json;
@@ -22,6 +23,9 @@ pub struct Report {
     pub ips: Vec<String>,
     pub nics: Vec<SeenNic>,
     pub guest_os: String,
+    /// The agent inside the guest answers.
+    pub agent: bool,
+    pub system: System,
     pub progress: Option<i16>,
     pub restart_needed: bool,
     /// The object's own count of changes to what it asks for.
@@ -36,18 +40,19 @@ impl Store {
     pub async fn observe(&self, hub: &HubId, epoch: Option<i64>, r: &Report) -> Result<Option<Observed>> {
         let row = sqlx::query!(
             r#"update vms v set obs_state = $3, obs_reason = $4, obs_cpus = $5, obs_memory_mb = $6, obs_node = $7, obs_ips = $8,
-                      obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(), obs_nics = $15,
+                      obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(), obs_nics = $15, obs_agent = $16, obs_guest = $17,
                       obs_since = case when v.obs_state = $3 then v.obs_since else now() end
-               from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, obs_nics, outside from vms where id = $1 for update) b
+               from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, obs_nics, obs_agent, obs_guest, outside from vms where id = $1 for update) b
                where v.id = b.id and v.gone_at is null and v.hub_id = $13 and (v.uid is null or v.uid = $2)
                  and ($14::bigint is null or exists (select from hubs where id = $13 and lease_epoch = $14))
                returning v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.instance_type, v.deleted_at is not null as "deleted!",
                          exists (select from strangers where hub_id = $13 and uid = $2) as "stranger!", b.obs_state as before, b.outside as "was_outside!",
+                         $16 and not b.obs_agent as "agent_came!",
                          exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
                                  and (n.removed_at is not null or (x.nic_id is not null
                                       and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
-                         (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart, b.obs_nics)
-                           is distinct from ($3, $4, $8, $10, $5, $6, $11, $15) as "changed!""#,
+                         (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart, b.obs_nics, b.obs_agent, b.obs_guest)
+                           is distinct from ($3, $4, $8, $10, $5, $6, $11, $15, $16, $17) as "changed!""#,
             r.vm,
             r.uid,
             r.seen.key(),
@@ -62,7 +67,9 @@ impl Store {
             r.resource_version,
             hub.0,
             epoch,
-            Json(&r.nics) as _
+            Json(&r.nics) as _,
+            r.agent,
+            Json(&r.system) as _
         )
         .fetch_optional(&self.pool)
         .await
@@ -85,6 +92,7 @@ impl Store {
             changed: o.changed,
             nics_leaving: o.nics_leaving,
             stranger: o.stranger,
+            agent_came: o.agent_came,
         }))
     }
 
@@ -202,4 +210,6 @@ pub struct Observed {
     pub nics_leaving: bool,
     /// It was taken for a stranger before it was adopted.
     pub stranger: bool,
+    /// The agent inside the guest answers, and did not before.
+    pub agent_came: bool,
 }

@@ -121,6 +121,17 @@ steps! {
     GuestDelete "vm.guest.delete",
     VmGone "vm.gone",
     VmCollect "vm.collect",
+    // what is inside of it
+    GuestAsk "guest.ask",
+    GuestTold "guest.told",
+    // an image on a hub
+    ImageMake "image.make",
+    ImageMade "image.made",
+    ImageLook "image.look",
+    ImageSend "image.send",
+    ImageReady "image.ready",
+    ImageDelete "image.delete",
+    ImageGone "image.gone",
     // an independent disk
     DiskPlace "disk.place",
     DiskAttempted "disk.attempted",

@@ -373,6 +373,8 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         ips: seen.ips().map(str::to_owned).collect(),
         nics: instance.map(|i| i.nics.iter().map(seen_nic).collect()).unwrap_or_default(),
         guest_os: instance.and_then(|i| i.guest_os.clone()).unwrap_or_default(),
+        agent: instance.is_some_and(|i| i.agent_connected),
+        system: instance.map(|i| i.system.clone()).unwrap_or_default(),
         progress: seen.progress.map(i16::from).filter(|_| seen.state == VmState::Provisioning),
         restart_needed: vm.restart_required.is_some(),
         generation: vm.meta.generation,
@@ -400,6 +402,9 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         shared.store.stranger_gone(hub, &vm.meta.uid).await?;
     }
     left_behind(shared, vm, &seen, &met).await?;
+    if met.agent_came {
+        shared.store.enqueue(Kind::Guest, id, met.org, &hub.0).await?;
+    }
     let news = follow_disks::of_vm(shared, id, &seen).await?;
     let outside = by_hand(&report, &met);
     if outside != met.outside {

@@ -132,6 +132,7 @@ fn one(volume: Option<&VolumePart>, settled: bool) -> DiskReport {
         reason: v.problem.clone().unwrap_or_default(),
         volume: v.meta.key.name.clone(),
         size_mb: None,
+        waits: false,
         progress: v.progress.map(i16::from).filter(|_| seen == DiskSeen::Making),
     }
 }
@@ -139,11 +140,12 @@ fn one(volume: Option<&VolumePart>, settled: bool) -> DiskReport {
 /// The disks of a machine, as it shows them. True: something of it is news.
 pub(crate) async fn of_vm(shared: &Shared, vm: Uuid, seen: &ObservedVm) -> Result<bool> {
     let settled = matches!(seen.state, VmState::Running | VmState::Stopped | VmState::Paused | VmState::Migrating);
-    let disks = seen.vm.disks.iter().filter(|d| !d.volume.is_empty() && !d.cdrom);
+    let disks = seen.vm.disks.iter().filter(|d| !d.volume.is_empty());
     let reports: Vec<(String, DiskReport)> = disks
         .map(|d| {
             let volume = seen.volumes.iter().find(|v| v.meta.key.name == d.volume);
-            (d.name.clone(), DiskReport { volume: d.volume.clone(), ..one(volume, settled) })
+            let waits = d.cdrom && seen.instance.as_ref().is_some_and(|i| !i.discs.contains(&d.name));
+            (d.name.clone(), DiskReport { volume: d.volume.clone(), waits, ..one(volume, settled) })
         })
         .collect();
     if reports.is_empty() {

@@ -110,6 +110,7 @@ async fn seed(domain: &Domain, scale: u32, hubs: &demo::hubs::Simulated) -> anyh
         demo::seed::run(domain).await?;
         demo::storage::run(domain).await?;
         demo::networks::run(domain).await?;
+        demo::media::run(domain).await?;
         demo::machines::run(domain).await?;
         demo::scale::run(domain, scale).await
     };

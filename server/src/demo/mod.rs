@@ -4,6 +4,7 @@ use model::{Error, Result};
 
 pub mod hubs;
 pub mod machines;
+pub mod media;
 pub mod networks;
 mod numbered;
 mod rows;

@@ -6,8 +6,8 @@ use crate::{
     run::{PATIENCE, rest},
     stage::Stage,
 };
-use domain::{disk, network, vapp, vdc};
-use model::{Action, DiskId, NetworkId, VappId};
+use domain::{disk, item, network, vapp, vdc};
+use model::{Action, DiskId, NetworkId, TemplateId, VappId};
 
 pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Finding> {
     if !harmed {
@@ -56,6 +56,15 @@ pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Fi
             let asked = vdc::delete(&stage.app.domain, &stage.admin, subject.vdc);
             stage.ask(Action::VdcDelete, asked).await.unwrap();
         }
+    }
+    let sql = "select coalesce(string_agg(t.id::text, ' '), '') from templates t join catalogs c on c.id = t.catalog_id
+        where c.name = 'own' and t.deleted_at is null and not exists (select from disks k join vms v on v.id = k.vm_id
+              where k.media_id = t.id and k.gone_at is null and v.deleted_at is null)";
+    for id in db.text(sql).await.split_whitespace() {
+        let id = TemplateId(id.parse().unwrap());
+        // its VM is still going: it is free then
+        let asked = async || stage.ask(Action::TemplateDelete, item::delete(&stage.app.domain, &stage.admin, id)).await;
+        stage.until("an item in no VM", async || asked().await.is_ok()).await;
     }
     // those that failed did so for a reason, and are over
     db.execute("update tasks set status = 'aborted' where status = 'error'").await;

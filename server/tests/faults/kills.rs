@@ -61,6 +61,9 @@ fn way(step: Step) -> Way {
         SnapshotDelete | SnapshotGone => By(Op::SnapshotDelete),
         RevertMake | RevertDelete | RevertOver => By(Op::Revert),
         DiskLeft => By(Op::DiskDetach),
+        GuestAsk | GuestTold => By(Op::Compose),
+        ImageMake | ImageMade | ImageLook | ImageSend | ImageReady => By(Op::DeployImage),
+        ImageDelete | ImageGone => By(Op::DeleteImage),
         DiskPlace | DiskAttempted | DiskMake | DiskMade | DiskNames | DiskApplied | DiskObserve => By(Op::DiskCreate),
         DiskGrow => By(Op::DiskEdit),
         DiskDelete | DiskGone => By(Op::DiskDelete),
@@ -242,7 +245,7 @@ async fn another_mind(stage: &Stage, op: Op, subject: &Subject) {
         let _ = stage.ask(action, vm::power(d, admin, subject.vm.unwrap(), action)).await;
     };
     match op {
-        Op::Deploy | Op::Compose | Op::AddVm | Op::Instantiate => {
+        Op::Deploy | Op::DeployImage | Op::Compose | Op::AddVm | Op::Instantiate => {
             let asked = async || stage.ask(Action::VappDelete, vapp::delete(d, admin, subject.vapp.unwrap())).await;
             // a busy machine may keep a request waiting for too long
             let mut answer = asked().await;

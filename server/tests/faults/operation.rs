@@ -1,8 +1,8 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{affinity, copy, disk, guest, hub, network, nic, sizing, snapshot, vapp, vdc, vm};
+use domain::{affinity, copy, disk, guest, hub, item, media, network, nic, sizing, snapshot, vapp, vdc, vm};
 use model::{
-    Action, DiskId, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
+    Action, DiskId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
     affinity::AffinitySpec,
     disk::{Bus, DiskSpec},
     guest::GuestSettings,
@@ -53,6 +53,10 @@ operations! {
     DiskAttach "attach a disk",
     DiskDetach "detach a disk",
     DiskDelete "delete a disk",
+    InsertMedia "insert media",
+    EjectMedia "eject media",
+    DeployImage "deploy from an uploaded image",
+    DeleteImage "delete an uploaded image",
     DeleteVm "delete VM",
     DeleteVapp "delete vApp",
     Copy "copy a vApp",
@@ -87,6 +91,8 @@ pub(crate) struct Subject {
     pub(crate) network: Option<NetworkId>,
     pub(crate) disk: Option<DiskId>,
     pub(crate) size: Option<SizingId>,
+    /// What was uploaded.
+    pub(crate) item: Option<TemplateId>,
     /// For what is made by the operation itself.
     pub(crate) name: String,
 }
@@ -103,6 +109,7 @@ impl Op {
     /// Does it make machines?
     pub(crate) fn makes(self) -> bool {
         matches!(self, Op::Deploy | Op::Compose | Op::ComposeOn | Op::ComposeSized | Op::AddVm | Op::Instantiate)
+            || self == Op::DeployImage
     }
 
     /// Makes what it needs, in that VDC.
@@ -114,6 +121,7 @@ impl Op {
             network: None,
             disk: None,
             size: None,
+            item: None,
             name: stage.fresh(&self.name().replace(['\'', ' '], "-")),
         };
         if matches!(self, Op::ComposeOn | Op::AddNic | Op::RemoveNic | Op::DeleteNetwork) {
@@ -122,11 +130,18 @@ impl Op {
         if matches!(self, Op::ComposeSized | Op::DeleteSize) {
             subject.size = Some(stage.new_size(vdc, &subject.name).await.unwrap());
         }
+        if matches!(self, Op::InsertMedia | Op::EjectMedia | Op::DeployImage | Op::DeleteImage) {
+            let disc = matches!(self, Op::InsertMedia | Op::EjectMedia);
+            subject.item = Some(stage.upload(&subject.name, disc).await.unwrap());
+        }
         let on = |many| cards(subject.network.unwrap(), many);
         let with = async |power| stage.compose(vdc, &subject.name, &[power]).await.unwrap();
         let vapp = match self {
             Op::Deploy | Op::Compose | Op::Instantiate | Op::HubRegister => None,
-            Op::ComposeOn | Op::ComposeSized => None,
+            Op::ComposeOn | Op::ComposeSized | Op::DeployImage => None,
+            Op::EjectMedia => Some(with(Power::Off).await),
+            // it was used, so that its hub has it
+            Op::DeleteImage => Some(stage.deploy(vdc, &subject.name, &subject.name).await.unwrap()),
             Op::KeepApart => Some(stage.compose(vdc, &subject.name, &[Power::On, Power::On]).await.unwrap()),
             Op::DeleteSize => {
                 // it was used, so that its hub has it
@@ -213,6 +228,11 @@ impl Op {
         if let (Op::DiskDetach, Some(vm), Some(id)) = (self, subject.vm, subject.disk) {
             let asked = disk::attach(&stage.app.domain, &stage.admin, vm, id);
             stage.ask(Action::VmDiskAttach, asked).await.unwrap();
+            stage.running(vapp.unwrap()).await;
+        }
+        if let (Op::EjectMedia, Some(vm), Some(disc)) = (self, subject.vm, subject.item) {
+            let asked = media::insert(&stage.app.domain, &stage.admin, vm, disc);
+            stage.ask(Action::VmMediaInsert, asked).await.unwrap();
             stage.running(vapp.unwrap()).await;
         }
         if let (Op::DiskGrow, Some(id)) = (self, subject.vm) {
@@ -304,6 +324,18 @@ impl Op {
             }
             Op::DiskDelete => {
                 stage.ask(Action::DiskDelete, disk::delete(d, admin, subject.disk.unwrap())).await?;
+            }
+            Op::InsertMedia => {
+                let asked = media::insert(d, admin, vm_id.unwrap(), subject.item.unwrap());
+                stage.ask(Action::VmMediaInsert, asked).await?;
+            }
+            Op::EjectMedia => {
+                let asked = media::eject(d, admin, vm_id.unwrap(), subject.item.unwrap());
+                stage.ask(Action::VmMediaEject, asked).await?;
+            }
+            Op::DeployImage => subject.vapp = Some(stage.deploy(subject.vdc, &subject.name, &subject.name).await?),
+            Op::DeleteImage => {
+                stage.ask(Action::TemplateDelete, item::delete(d, admin, subject.item.unwrap())).await?;
             }
             Op::Rename => {
                 let id = vm_id.unwrap();

@@ -355,6 +355,15 @@ async fn disks(stage: &Stage, found: &mut Findings, may_fail: bool) {
         }
     }
     let mut expected = BTreeSet::new();
+    let images =
+        "select 'vmaas-system/image-' || replace(i.image_id::text, '-', '') as key, i.ready_at from hub_images i";
+    for image in rows(stage, images).await {
+        let key = text(&image, "key");
+        if !image["ready_at"].is_null() && !there.contains_key(&key) && !may_fail {
+            found.add("I3", Harm::Lost, format!("an image is ready, and there is no volume {key}"));
+        }
+        expected.insert(key);
+    }
     for disk in &all {
         let (id, gone) = (text(disk, "id"), !disk["gone_at"].is_null());
         let what = format!("disk {} ({id})", text(disk, "name"));

@@ -36,7 +36,7 @@ impl Replica {
             times: Times::quick(),
             template_namespaces: vec!["openshift".into()],
         };
-        Replica::Inside { controller: Some(Controller::start(config)), follower, store }
+        Replica::Inside { controller: Some(Controller::start_with(config, app.domain.area.clone())), follower, store }
     }
 
     /// `ssvirt start controller`; `drill` is what it is to do to itself.
@@ -48,6 +48,7 @@ impl Replica {
             .env_clear()
             .env("DATABASE_URL", &app.db.url)
             .env("JWT_SECRET_KEY", TestApp::SECRET)
+            .env("SSVIRT_IMAGES_DIRECTORY", TestApp::area(&app.db))
             .env("SSVIRT_DRILL", orders)
             .env("LOG_LEVEL", "error")
             .stdin(Stdio::null())

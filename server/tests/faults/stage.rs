@@ -1,20 +1,22 @@
 //! One installation on a database of its own, with simulated hubs and one or three replicas of the controller.
 use crate::{
-    harness::{TestApp, TestOrg},
+    harness::{TestApp, TestOrg, iso, qcow2},
     replica::Replica,
     witness::Witness,
 };
-use domain::{catalog, hub, hub::Trust, sizing, vapp};
+use axum::body::Bytes;
+use domain::{catalog, hub, hub::Trust, sizing, upload, vapp};
 use hubsim::{Denial, Hub, Operation, Options, Review, Webhook, actors};
 use model::{
-    Action, Actor, Error, HubId, NetworkId, Result, SizingId, VappId, VdcId, VmId,
+    Action, Actor, CatalogId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
     catalog::CatalogSpec,
     hub::{HubSpec, HubType},
     list::{ListQuery, TEMPLATES},
     network::NetworkForm,
     nic::NicSpec,
     sizing::SizingSpec,
-    template::Template,
+    template::{ItemKind, Template},
+    upload::UploadSpec,
     vapp::VappSpec,
     vm::{Power, VmSpec},
 };
@@ -101,6 +103,8 @@ impl Stage {
         let admin = app.actor(acme.admin()).await;
         let spec = CatalogSpec { name: "linux".into(), shared_to_all: true, from_hubs: true, ..CatalogSpec::default() };
         catalog::create(&app.domain, &operator, operator.org, spec).await.unwrap();
+        let spec = CatalogSpec { name: "own".into(), ..CatalogSpec::default() };
+        catalog::create(&app.domain, &admin, acme.id, spec).await.unwrap();
         app.db
             .execute(
                 "create table seen_log (vm uuid, was text, is_now text, at timestamptz default clock_timestamp());
@@ -266,6 +270,25 @@ impl Stage {
         let query = ListQuery { search: name.into(), ..ListQuery::first(&TEMPLATES) };
         let page = catalog::templates(&self.app.domain, &self.admin, None, &query).await.ok()?;
         page.items.into_iter().find(|t| t.name == name)
+    }
+
+    /// An item of acme's own catalog, checked and ready: a disc, or a disk to deploy.
+    pub(crate) async fn upload(&self, name: &str, disc: bool) -> Result<TemplateId> {
+        let d = &self.app.domain;
+        let catalog =
+            CatalogId(self.app.db.text("select id::text from catalogs where name = 'own'").await.parse().unwrap());
+        let (kind, file, bytes) = match disc {
+            true => (ItemKind::Media, "disc.iso", iso()),
+            false => (ItemKind::Template, "disk.qcow2", qcow2(64)),
+        };
+        let spec = UploadSpec { name: name.into(), kind, ..UploadSpec::default() };
+        let id = self.ask(Action::TemplateUpload, upload::begin(d, &self.admin, catalog, spec)).await?;
+        let (link, length) = (upload::get(d, &self.admin, id).await?.link, bytes.len() as u64);
+        let bytes = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from(bytes))]);
+        upload::send_whole(d, &link, file, length, bytes).await?;
+        let done = format!("uploads where id = '{id}' and state = 'done'");
+        self.until("the upload", async || self.app.db.count(&done).await == 1).await;
+        Ok(upload::get(d, &self.admin, id).await?.template)
     }
 
     pub(crate) async fn deploy(&self, vdc: VdcId, template: &str, name: &str) -> Result<VappId> {

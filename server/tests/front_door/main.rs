@@ -7,6 +7,7 @@ mod stage;
 mod support;
 
 mod affinity;
+mod agents;
 mod bad_input;
 mod cli;
 mod copies;
@@ -31,6 +32,7 @@ mod live;
 mod machines;
 mod machines_pages;
 mod matrix;
+mod media;
 mod metadata;
 mod metrics;
 mod networks;

@@ -1,6 +1,6 @@
 //! Uploads: sent in parts, gone on with after anything, checked, made versions of items, and brought to hubs that need them.
 use crate::{
-    harness::{Answer, Client, TestApp},
+    harness::{Answer, Client, TestApp, iso, qcow2},
     stage::Stage,
 };
 use axum::body::{Body, Bytes};
@@ -39,23 +39,6 @@ const OVF: &str = r#"<?xml version="1.0"?>
  </VirtualSystemCollection>
 </Envelope>"#;
 
-fn qcow2(megabytes: u64) -> Vec<u8> {
-    let mut out = vec![0; 1024];
-    out[..8].copy_from_slice(b"QFI\xfb\0\0\0\x03");
-    out[20..24].copy_from_slice(&16u32.to_be_bytes());
-    out[24..32].copy_from_slice(&(megabytes << 20).to_be_bytes());
-    out[36..40].copy_from_slice(&1u32.to_be_bytes());
-    out[40..48].copy_from_slice(&512u64.to_be_bytes());
-    out
-}
-
-fn iso() -> Vec<u8> {
-    let mut out = vec![0; 20 * 2048];
-    out[0x8001..0x8006].copy_from_slice(b"CD001");
-    out[0x8050..0x8054].copy_from_slice(&20u32.to_le_bytes());
-    out
-}
-
 fn tar(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = vec![];
     for (name, bytes) in entries {
@@ -84,26 +67,26 @@ fn sum(bytes: &[u8]) -> String {
 }
 
 /// Somebody with a catalog of their own.
-struct Desk<'a> {
+pub(crate) struct Desk<'a> {
     app: &'a TestApp,
     actor: Actor,
     browser: Client,
-    catalog: CatalogId,
+    pub(crate) catalog: CatalogId,
 }
 
 impl Desk<'_> {
-    async fn open<'a>(app: &'a TestApp, actor: &Actor, org: &str) -> Desk<'a> {
+    pub(crate) async fn open<'a>(app: &'a TestApp, actor: &Actor, org: &str) -> Desk<'a> {
         let spec = CatalogSpec { name: "own".into(), ..CatalogSpec::default() };
         let catalog = catalog::create(&app.domain, actor, actor.org, spec).await.unwrap().id;
         Desk { app, actor: actor.clone(), browser: app.sign_in(org, &actor.name).await, catalog }
     }
 
-    async fn begin(&self, name: &str, kind: ItemKind) -> UploadId {
+    pub(crate) async fn begin(&self, name: &str, kind: ItemKind) -> UploadId {
         let spec = UploadSpec { name: name.into(), kind, ..UploadSpec::default() };
         upload::begin(&self.app.domain, &self.actor, self.catalog, spec).await.unwrap()
     }
 
-    async fn get(&self, id: UploadId) -> Upload {
+    pub(crate) async fn get(&self, id: UploadId) -> Upload {
         upload::get(&self.app.domain, &self.actor, id).await.unwrap()
     }
 
@@ -134,7 +117,7 @@ impl Desk<'_> {
         panic!("the upload does not end: {:?}", self.get(id).await);
     }
 
-    async fn uploaded(&self, name: &str, kind: ItemKind, file: &str, bytes: &[u8]) -> TemplateId {
+    pub(crate) async fn uploaded(&self, name: &str, kind: ItemKind, file: &str, bytes: &[u8]) -> TemplateId {
         let id = self.begin(name, kind).await;
         self.send(id, file, bytes, 1000).await;
         let upload = self.ended(id).await;

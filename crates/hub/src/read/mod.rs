@@ -1,5 +1,6 @@
 //! What a hub answers: from objects to our own small structs. Anything may be missing or odd; nothing here fails for it.
 mod catalog;
+mod guest;
 mod json;
 mod meta;
 mod observed;
@@ -13,6 +14,7 @@ pub use catalog::{
     InstanceType, ObservedImage, ObservedTemplate, ObservedTemplateInstance, Parameter, StorageClass, TemplateVm,
     image, instance_type, is_vm_template, storage_class, template, template_instance,
 };
+pub use guest::told;
 pub use meta::{Ids, Meta, ObservedNamespace, meta, namespace};
 pub use observed::{ObservedVm, VmState, observe};
 pub use snapshot::{Stage, restore_stage, snapshot_stage};

@@ -1,5 +1,6 @@
 //! The parts of a VM as a hub reports them: the VM, its instance while it runs, and its disks.
 use super::{
+    guest,
     json::{because, condition, holds, keyed, list, number, owned, some, text},
     meta::{Meta, meta},
     quantity,
@@ -8,6 +9,7 @@ use crate::shape::{
     names::{COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, ORG, OWNER, VAPP, VDC, VM},
     patch::RunStrategy,
 };
+use model::agent::System;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -85,6 +87,9 @@ pub struct InstancePart {
     /// What it is attached to, as `interface=network`.
     pub attached: Vec<String>,
     pub guest_os: Option<String>,
+    pub system: System,
+    /// Its CD drives, by name.
+    pub discs: Vec<String>,
     pub cpus: Option<i64>,
     pub memory_mb: Option<i64>,
     pub agent_connected: bool,
@@ -256,6 +261,11 @@ pub fn instance(object: &Value) -> Option<InstancePart> {
         nics: list(object, "/status/interfaces").map(seen_nic).collect(),
         attached: list(object, "/spec/networks").map(attached).collect(),
         guest_os: ["/status/guestOSInfo/prettyName", "/status/guestOSInfo/name"].iter().find_map(|p| some(object, p)),
+        system: guest::system(object.pointer("/status/guestOSInfo").unwrap_or(&Value::Null)),
+        discs: list(object, "/spec/domain/devices/disks")
+            .filter(|d| d.get("cdrom").is_some())
+            .map(|d| owned(d, "/name"))
+            .collect(),
         cpus: cpu("sockets")
             .map(|s| s.saturating_mul(cpu("cores").unwrap_or(1)).saturating_mul(cpu("threads").unwrap_or(1))),
         memory_mb: memory.iter().find_map(|p| quantity::mib(&quantity::of(object.pointer(p)?)?)),

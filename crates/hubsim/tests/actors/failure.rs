@@ -96,6 +96,9 @@ async fn a_guest_without_agent_tells_nothing() {
         refused.text,
         "Operation cannot be fulfilled on virtualmachineinstance.kubevirt.io \"box\": VMI does not have guest agent connected"
     );
+    for list in ["filesystemlist", "userlist"] {
+        assert_eq!(world.get(&info.replace("guestosinfo", list)).await.text, refused.text);
+    }
     assert_eq!(world.get(&vmi_path("box")).await.json()["status"]["guestOSInfo"], json!({}));
 }
 

@@ -41,6 +41,11 @@ async fn a_machine_comes_up_with_disk_address_and_agent() {
 
     let info = format!("/apis/subresources.kubevirt.io/v1/namespaces/{NAMESPACE}/{VMI}/web/guestosinfo");
     assert_eq!(world.get(&info).await.json()["os"]["id"], "fedora");
+    let list = info.replace("guestosinfo", "filesystemlist");
+    let disks = world.get(&list).await.json();
+    assert_eq!((&disks["items"][0]["mountPoint"], &disks["metadata"]), (&json!("/"), &json!({})));
+    let users = world.get(&info.replace("guestosinfo", "userlist")).await.json();
+    assert_eq!(users, json!({"items": [], "metadata": {}}));
     let version = world.get("/apis/subresources.kubevirt.io/v1/version").await.json();
     assert_eq!(version["gitVersion"].as_str(), world.hub.flavour().kubevirt.as_deref());
     let events = world.get(&format!("/api/v1/namespaces/{NAMESPACE}/events")).await.json();

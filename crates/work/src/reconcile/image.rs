@@ -1,7 +1,11 @@
 //! An image on a hub: a DataVolume in our own namespace there, filled once by CDI's upload. Disks of VMs are copies of it,
 //! made by CDI; so it can go as soon as no copy is being made.
 use super::told;
-use crate::{Shared, queue::Outcome};
+use crate::{
+    Shared,
+    drill::{Step, at},
+    queue::Outcome,
+};
 use futures::stream;
 use hub::{
     Client, Key,
@@ -22,7 +26,7 @@ use std::{
     },
     time::Duration,
 };
-use store::{Claim, HubImage, VmWork};
+use store::{Claim, HubImage, VmDiskWork, VmWork};
 use uuid::Uuid;
 
 /// So often it is written down how much has gone.
@@ -45,26 +49,35 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
     Ok(outcome)
 }
 
-/// The machine with disks that name volumes of its hub instead of images; or what it waits for.
+/// The machine with disks that name volumes of its hub instead of images; or what it waits for. Discs come later.
 pub(super) async fn of_disks(shared: &Shared, vm: &VmWork, hub: &HubId) -> Result<Result<VmWork, Outcome>> {
     let mut vm = vm.clone();
-    for disk in &mut vm.disks {
-        let Some(id) = disk.image.strip_prefix("image/").and_then(|id| id.parse::<Uuid>().ok()) else { continue };
-        let Some(stands) = shared.store.image_want(id, hub).await? else {
-            return Ok(Err(Outcome::Failed("The image of its template is gone. Deploy another version.".into())));
-        };
-        if !stands.problem.is_empty() {
-            return Ok(Err(Outcome::Failed(
-                format!("The image {} could not be brought to its hub: {}", stands.name, stands.problem).into(),
-            )));
+    for disk in vm.disks.iter_mut().filter(|d| d.with_vm) {
+        match of_disk(shared, disk, hub).await? {
+            Ok(image) => disk.image = image,
+            Err(not_yet) => return Ok(Err(not_yet)),
         }
-        if !stands.ready {
-            let why = format!("The image {} is being brought to its hub ({} %).", stands.name, stands.percent);
-            return Ok(Err(Outcome::Wait(Duration::from_secs(5), why.into())));
-        }
-        disk.image = format!("claim/{}/{}", namespace(shared, hub).await?, image_name(id));
     }
     Ok(Ok(vm))
+}
+
+/// What a disk is made from, as its hub has it; or what it waits for.
+pub(super) async fn of_disk(shared: &Shared, disk: &VmDiskWork, hub: &HubId) -> Result<Result<String, Outcome>> {
+    let Some(id) = disk.image.strip_prefix("image/").and_then(|id| id.parse::<Uuid>().ok()) else {
+        return Ok(Ok(disk.image.clone()));
+    };
+    let Some(stands) = shared.store.image_want(id, hub).await? else {
+        return Ok(Err(Outcome::Failed("The image of its template is gone. Deploy another version.".into())));
+    };
+    if !stands.problem.is_empty() {
+        let why = format!("The image {} could not be brought to its hub: {}", stands.name, stands.problem);
+        return Ok(Err(Outcome::Failed(why.into())));
+    }
+    if !stands.ready {
+        let why = format!("The image {} is being brought to its hub ({} %).", stands.name, stands.percent);
+        return Ok(Err(Outcome::Wait(Duration::from_secs(5), why.into())));
+    }
+    Ok(Ok(format!("claim/{}/{}", namespace(shared, hub).await?, image_name(id))))
 }
 
 /// Our own namespace on the hub.
@@ -89,17 +102,17 @@ async fn bring(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outco
     let owner = Owner::new(IMAGE_ID, image.image);
     let manifest = shape::data_volume(&wanted);
     let made = client.create_or_adopt(&DATA_VOLUMES, &manifest, &owner, None);
-    let uid = told!(made.await).uid;
+    let uid = told!(at(Step::ImageMake, made).await).uid;
     if image.uid.as_ref().is_some_and(|known| *known != uid) {
         return Ok(Outcome::Failed("Somebody deleted the image on its hub and made another of its name.".into()));
     }
-    if !shared.store.hub_image_made(claim, &uid).await? {
+    if !at(Step::ImageMade, shared.store.hub_image_made(claim, &uid)).await? {
         return Ok(lost());
     }
-    let volume = told!(client.get(&DATA_VOLUMES, &key).await);
+    let volume = told!(at(Step::ImageLook, client.get(&DATA_VOLUMES, &key)).await);
     match volume["status"]["phase"].as_str().unwrap_or_default() {
         "Succeeded" => {
-            shared.store.hub_image_ready(claim, image).await?;
+            at(Step::ImageReady, shared.store.hub_image_ready(claim, image)).await?;
             Ok(Outcome::Done)
         }
         "Failed" => Ok(Outcome::Failed(format!("The hub could not keep it: {}", said(&volume)).into())),
@@ -140,7 +153,8 @@ async fn send(shared: &Shared, claim: &Claim, image: &HubImage, client: &Client,
         Ok(None) => None,
         Err(e) => Some((Err(io::Error::other(e.to_string())), (part, gone))),
     });
-    let mut sending = std::pin::pin!(proxy.send(&credential, &gate, token, size, bytes));
+    let sending = proxy.send(&credential, &gate, token, size, bytes);
+    let mut sending = std::pin::pin!(at(Step::ImageSend, sending));
     let sent = loop {
         tokio::select! {
             sent = &mut sending => break sent,
@@ -176,11 +190,11 @@ async fn remove(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outc
     };
     if let Some(uid) = found.as_ref().and_then(|f| f["metadata"]["uid"].as_str()) {
         let delete = client.delete_fenced(&DATA_VOLUMES, &key, uid, Propagation::Foreground);
-        let deleted = told!(delete.await);
+        let deleted = told!(at(Step::ImageDelete, delete).await);
         if deleted != Deleted::Gone && !told!(client.is_gone(&DATA_VOLUMES, &key, uid).await) {
             return Ok(Outcome::Wait(Duration::from_secs(1), "The hub is deleting it.".into()));
         }
     }
-    shared.store.hub_image_gone(claim).await?;
+    at(Step::ImageGone, shared.store.hub_image_gone(claim)).await?;
     Ok(Outcome::Done)
 }

@@ -1,4 +1,5 @@
 //! Reconcilers, one a kind: read the intent, look, do the next thing, say what became of it.
+mod agent;
 pub(crate) mod disk;
 mod image;
 pub(crate) mod instance;
@@ -25,6 +26,7 @@ pub(crate) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
         Kind::Vm => vm::reconcile(shared, claim).await,
         Kind::Upload => upload::reconcile(shared, claim).await,
         Kind::Image => image::reconcile(shared, claim).await,
+        Kind::Guest => agent::reconcile(shared, claim).await,
         Kind::Network => network::reconcile(shared, claim).await,
         Kind::Disk => disk::reconcile(shared, claim).await,
         Kind::SizingPolicy => sizing::reconcile(shared, claim).await,

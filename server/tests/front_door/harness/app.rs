@@ -25,7 +25,7 @@ use server::{
 };
 use std::{
     collections::BTreeMap,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex},
 };
 use store::Record;
@@ -105,6 +105,11 @@ impl TestApp {
     pub(crate) const AREA: u64 = 4 << 20;
 
     /// The server on a database that holds the provider and nothing else.
+    /// Where the transfer area of tests on that database is.
+    pub(crate) fn area(db: &Database) -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(db.url.replace(|c: char| !c.is_alphanumeric(), "-"))
+    }
+
     pub(crate) async fn start() -> TestApp {
         TestApp::on(Arc::new(Database::new().await), &[]).await
     }
@@ -137,8 +142,7 @@ impl TestApp {
             });
         let settings = Settings::build(&Resolved::read(&sources), Need::Database).unwrap();
         // one for all replicas on a database
-        let area = Path::new(env!("CARGO_TARGET_TMPDIR")).join(db.url.replace(|c: char| !c.is_alphanumeric(), "-"));
-        let area = Some(domain::Area::new(area, TestApp::AREA));
+        let area = Some(domain::Area::new(TestApp::area(&db), TestApp::AREA));
         let domain = Domain { area, ..domain_on(Store::open(url, 10).unwrap(), clock.clock()) };
         let state = AppState::new(settings, domain.clone(), Shutdown::default(), false);
         state.mark_started();

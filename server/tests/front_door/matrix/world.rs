@@ -183,6 +183,36 @@ impl World {
         self.app.db.text(&sql).await
     }
 
+    /// A disc that everybody of acme sees; for one that is to be ejected, in the VM. Rows are enough.
+    async fn disc(&self, path: &str, vm: &str) -> String {
+        let sql = format!(
+            "insert into catalogs (id, org_id, name) values (gen_random_uuid(), '{}', 'discs-{}') returning id::text",
+            self.acme.id,
+            self.next()
+        );
+        let catalog = CatalogId(self.app.db.text(&sql).await.parse().unwrap());
+        let disc = self.template(catalog, "tools").await;
+        let sql = format!(
+            "update templates set kind = 'media' where id = '{disc}';
+             insert into shares (object_id, org_id, access) values ('{catalog}', '{}', 'ReadOnly');
+             with v as (insert into item_versions (id, template_id, number, size) values (gen_random_uuid(), '{disc}', 1, 1) returning id)
+             insert into images (id, version_id, name, position, size, virtual_size, format, sha256)
+             select gen_random_uuid(), id, 'tools.iso', 0, 1, 1, 'iso', '' from v;",
+            self.acme.id
+        );
+        self.app.db.execute(&sql).await;
+        if path.ends_with("/eject") {
+            let sql = format!(
+                "insert into disks (id, org_id, vdc_id, vm_id, name, size_mb, applied_mb, policy_id, media_id)
+                 select gen_random_uuid(), v.org_id, v.vdc_id, v.id, 'cd-1', 1, 1, p.id, '{disc}' from vms v, storage_policies p
+                 where p.is_default and v.id::text = '{vm}' and v.org_id = '{}'",
+                self.acme.id
+            );
+            self.app.db.execute(&sql).await;
+        }
+        disc
+    }
+
     /// Its row is enough, with two VMs that are rows as well.
     async fn rule(&self, org: &TestOrg, vdc: &str, name: &str) -> String {
         let (org_id, vdc_id) = (org.id, org.vdc(vdc));
@@ -436,6 +466,9 @@ impl World {
         }
         if path.contains("/disks/") {
             return self.disk_form(path, id).await;
+        }
+        if path.contains("/media/") {
+            return vec![("media", self.disc(path, id).await)];
         }
         if path.ends_with("/affinity") || path.contains("/affinity/") && path.ends_with("/edit") {
             let version = format!(

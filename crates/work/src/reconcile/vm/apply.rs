@@ -152,10 +152,13 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         shared.store.vm_again(vm.id).await?;
         return Ok(Some(lost()));
     }
-    match vm.nics_leaving {
-        true => nics::release(shared, vm, on).await.map(Some),
-        false => Ok(Some(Outcome::Done)),
+    if vm.nics_leaving {
+        let released = nics::release(shared, vm, on).await?;
+        if released != Outcome::Done {
+            return Ok(Some(released));
+        }
     }
+    Ok(Some(disks::awaited(shared, vm, &last).await?.unwrap_or(Outcome::Done)))
 }
 
 /// Machines before it in its vApp run first, and for as long as their delay says.

@@ -1,6 +1,6 @@
 //! The disks of a VM: those asked for come in, those given up go out, and what was behind those is proven to be gone.
 use super::{
-    super::refused,
+    super::{image, refused},
     apply::Machine,
     lost,
     wanted::{disk, identity},
@@ -50,9 +50,10 @@ macro_rules! got {
     };
 }
 
-/// Disks that were given up and wait for the VM to let go of them: looked at whenever it stops.
+/// Disks that were given up and wait for the VM to let go of them, which are looked at whenever it stops, and discs that wait
+/// for their images.
 pub(super) async fn clear(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_>) -> Result<Outcome> {
-    if !vm.disks.iter().any(|d| d.leaving) {
+    if !vm.disks.iter().any(|d| d.leaving || d.disc) {
         return Ok(Outcome::Done);
     }
     let found = match at(Step::VmGet, on.client.get(&VIRTUAL_MACHINES, on.key)).await {
@@ -64,10 +65,22 @@ pub(super) async fn clear(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Mach
         return Ok(lost());
     }
     Ok(match bring(shared, claim, vm, on, found).await? {
-        Brought::Here(_) => Outcome::Done,
+        Brought::Here(now) => awaited(shared, vm, &now).await?.unwrap_or(Outcome::Done),
         Brought::Again => Outcome::Wait(SOON, "It changed on its hub meanwhile.".into()),
         Brought::Not(outcome) => outcome,
     })
+}
+
+/// What a disc waits for that is not in the VM yet. The VM itself does not wait for it: it can be large, and nobody wants a
+/// power off to come after it.
+pub(super) async fn awaited(shared: &Shared, vm: &VmWork, now: &Value) -> Result<Option<Outcome>> {
+    let Some(hub) = &vm.hub else { return Ok(None) };
+    let not_in = |d: &&VmDiskWork| d.disc && !d.leaving && shape::plugged(now, &d.volume).is_none();
+    let Some(disc) = vm.disks.iter().find(not_in) else { return Ok(None) };
+    Ok(Some(match image::of_disk(shared, disc, hub).await? {
+        Ok(_) => Outcome::Wait(SOON, "The disc is put in.".into()),
+        Err(not_yet) => not_yet,
+    }))
 }
 
 /// `now`: the VM as it was just read or changed, by somebody who holds its work.
@@ -91,6 +104,10 @@ pub(super) async fn bring(
         let there = shape::plugged(&now, &d.volume);
         let step = match &there {
             _ if d.leaving => go(shared, claim, vm, on, d, (&now, instance.as_ref())).await?,
+            None if d.disc => match image_of(shared, vm, d).await? {
+                Some(made_from) => come(vm, on, &made_from, &now, false).await?,
+                None => continue,
+            },
             None if !d.with_vm => come(vm, on, d, &now, hot).await?,
             Some(plugged) => change(shared, claim, on, d, plugged, &now).await?,
             None => continue,
@@ -101,6 +118,13 @@ pub(super) async fn bring(
         }
     }
     Ok(Brought::Here(now))
+}
+
+/// The disc with what its hub makes it from. None: its image is not there yet.
+async fn image_of(shared: &Shared, vm: &VmWork, d: &VmDiskWork) -> Result<Option<VmDiskWork>> {
+    let Some(hub) = &vm.hub else { return Ok(None) };
+    let image = image::of_disk(shared, d, hub).await?.ok();
+    Ok(image.map(|image| VmDiskWork { image, ..d.clone() }))
 }
 
 fn differs(d: &VmDiskWork, now: &Value) -> bool {

@@ -59,12 +59,14 @@ pub(super) fn disk(d: &VmDiskWork) -> shape::Disk {
         source: if d.independent { DiskSource::Existing(d.object.clone()) } else { disk_source(&d.image) },
         storage_class: Some(d.class.clone()).filter(|c| !c.is_empty()),
         device: match d.bus {
+            _ if d.disc => Device::Cdrom,
             Bus::Any => Device::Disk,
             Bus::Virtio => Device::Virtio,
             Bus::Sata => Device::Sata,
             Bus::Scsi => Device::Scsi,
         },
-        boot_order: None,
+        // behind all others, so that a machine without a system starts from its disc; far behind those of templates
+        boot_order: d.disc.then(|| 100 + u32::try_from(d.position).unwrap_or_default()),
     }
 }
 
