@@ -176,7 +176,7 @@ impl Store {
         .await
         .map_err(mapped)?;
         self.image_task(image, "success", Some(100), "").await?;
-        self.capture_stands(image.image, None).await?;
+        self.captured(image, None).await?;
         // whatever waits for it goes on
         self.wake_waiting(&image.hub.0).await
     }
@@ -194,7 +194,7 @@ impl Store {
         .await
         .map_err(mapped)?;
         if over {
-            self.capture_stands(image.image, Some(why)).await?;
+            self.captured(image, Some(why)).await?;
         }
         self.image_task(image, if over { "error" } else { "running" }, None, why).await
     }
@@ -227,11 +227,21 @@ impl Store {
         .await
         .map_err(mapped)?;
         if news.rows_affected() > 0 {
-            let change =
-                |kind, id| Change { org: image.org, user: None, owner: None, kind, id: Some(id), shares: Vec::new() };
-            self.tell(change(Kind::Task, TaskId(image.id).0));
-            self.tell(change(Kind::Template, image.template.0));
+            self.tell(change(image, Kind::Task, TaskId(image.id).0));
+            self.tell(change(image, Kind::Template, image.template.0));
         }
         Ok(())
     }
+
+    /// Whoever looks at the capture or its task sees that it has ended.
+    async fn captured(&self, image: &HubImage, failed: Option<&str>) -> Result<()> {
+        if self.capture_stands(image.image, failed).await? {
+            self.tell(change(image, Kind::Template, image.template.0));
+        }
+        Ok(())
+    }
+}
+
+fn change(image: &HubImage, kind: Kind, id: Uuid) -> Change {
+    Change { org: image.org, user: None, owner: None, kind, id: Some(id), shares: Vec::new() }
 }

@@ -80,8 +80,8 @@ impl Store {
         versions(&self.pool, template).await
     }
 
-    /// A captured version whose disks are all copied is there for everybody; or why it will not be.
-    pub(crate) async fn capture_stands(&self, image: Uuid, failed: Option<&str>) -> Result<()> {
+    /// A captured version whose disks are all copied is there for everybody; or why it will not be. True: that was news.
+    pub(crate) async fn capture_stands(&self, image: Uuid, failed: Option<&str>) -> Result<bool> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
         let version = sqlx::query!(
             r#"select v.id, v.template_id, t.catalog_id,
@@ -94,7 +94,7 @@ impl Store {
         .fetch_optional(&mut *tx)
         .await
         .map_err(mapped)?;
-        let Some(v) = version else { return Ok(()) };
+        let Some(v) = version else { return Ok(false) };
         let template = TemplateId(v.template_id);
         match failed {
             Some(why) => end_capture(&mut tx, template, "error", why).await?,
@@ -108,7 +108,8 @@ impl Store {
             }
             None => {}
         }
-        tx.commit().await.map_err(mapped)
+        tx.commit().await.map_err(mapped)?;
+        Ok(failed.is_some() || v.whole)
     }
 
     /// A captured version without any disk.
