@@ -39,8 +39,19 @@ export async function machine(id) {
   throw new Error(`no hub has the VM ${id}`);
 }
 
-// The names of all objects of a kind, on all hubs, that carry a label: what is left of something.
-export async function labelled(path, label) {
-  const found = await Promise.all(all().map(hub => call(hub, 'GET', `${path}?labelSelector=${label}`).catch(() => ({ items: [] }))));
-  return found.flatMap(list => list.items.map(item => item.metadata.name));
+const KINDS = [
+  '/api/v1/secrets', '/api/v1/persistentvolumeclaims', '/apis/cdi.kubevirt.io/v1beta1/datavolumes',
+  '/apis/kubevirt.io/v1/virtualmachines', '/apis/kubevirt.io/v1/virtualmachineinstances',
+  ...['virtualmachinesnapshots', 'virtualmachinesnapshotcontents', 'virtualmachinerestores'].map(kind => `/apis/snapshot.kubevirt.io/v1beta1/${kind}`),
+];
+
+// Everything on any hub in which one of these words stands, as kind and name: what there is of something, or is left of it.
+export async function mentions(...words) {
+  const lists = await Promise.all(all().flatMap(hub => KINDS.map(path => call(hub, 'GET', path).catch(error => {
+    // a hub that does not have the kind has nothing of it
+    if (!error.message.includes(': 404 ')) throw error;
+    return { items: [] };
+  }).then(list => list.items.map(item => [path.split('/').pop(), item])))));
+  const found = lists.flat().filter(([, item]) => words.some(word => JSON.stringify(item).includes(word)));
+  return found.map(([kind, item]) => `${kind} ${item.metadata.name}`);
 }

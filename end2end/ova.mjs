@@ -1,4 +1,4 @@
-// A small OVA of one VM, made on the spot: a descriptor and an empty qcow2 disk of 64 MB.
+// A small OVA of one VM, made on the spot: a descriptor and an empty qcow2 disk of 64 MB. It has one NIC.
 const descriptor = (name, size) => `<?xml version="1.0"?>
 <Envelope xmlns="http://schemas.dmtf.org/ovf/envelope/1" xmlns:ovf="http://schemas.dmtf.org/ovf/envelope/1"
  xmlns:rasd="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData">
@@ -8,6 +8,7 @@ const descriptor = (name, size) => `<?xml version="1.0"?>
   <Item><rasd:InstanceID>1</rasd:InstanceID><rasd:ResourceType>3</rasd:ResourceType><rasd:VirtualQuantity>1</rasd:VirtualQuantity></Item>
   <Item><rasd:InstanceID>2</rasd:InstanceID><rasd:ResourceType>4</rasd:ResourceType><rasd:VirtualQuantity>512</rasd:VirtualQuantity></Item>
   <Item><rasd:HostResource>ovf:/disk/d1</rasd:HostResource><rasd:InstanceID>4</rasd:InstanceID><rasd:ResourceType>17</rasd:ResourceType></Item>
+  <Item><rasd:InstanceID>5</rasd:InstanceID><rasd:ResourceType>10</rasd:ResourceType></Item>
  </VirtualHardwareSection></VirtualSystem>
 </Envelope>`;
 

@@ -19,6 +19,8 @@ export default defineConfig({
     baseURL: process.env.BASE_URL ?? 'http://localhost:8080',
     ignoreHTTPSErrors: true,
     trace: 'retain-on-failure',
+    // what is not there by then does not come: said at once, and not after a long story's time
+    actionTimeout: 20_000,
     launchOptions: {
       executablePath: chromium,
       args: [

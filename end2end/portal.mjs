@@ -45,3 +45,28 @@ export async function newOrganization(page, name, admin = `${name}-admin`) {
   await page.getByRole('button', { name: 'Create organization' }).click();
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
 }
+
+// What comes by itself with JavaScript comes with a reload without. `expected` is an expectation that waits for so long.
+export async function becomes(page, javaScriptEnabled, expected) {
+  if (javaScriptEnabled) return expected(60_000);
+  return expect(async () => {
+    await page.reload();
+    await expected(500);
+  }).toPass({ timeout: 60_000 });
+}
+
+export const comes = (page, javaScriptEnabled, locator) =>
+  becomes(page, javaScriptEnabled, timeout => expect(locator).toBeVisible({ timeout }));
+
+// The word at the head of a machine's or a vApp's page.
+export const says = (page, word) => page.locator('.says b', { hasText: word });
+
+// A line of a menu, by how it begins.
+export async function menu(page, label, line) {
+  await page.locator(`main summary:text-is("${label}"), main summary[aria-label="${label}"]`).click();
+  await page.locator('details[open] .item', { hasText: new RegExp(`^\\s*${line}`) }).click();
+}
+
+// An option by a part of its words.
+export const choose = async (field, text) =>
+  field.selectOption(await field.locator('option', { hasText: text }).first().getAttribute('value'));

@@ -1,18 +1,7 @@
 // A machine's life in a browser: deployed, powered, resized, deleted; and what is done to it on its hub by hand.
 import { expect, test } from '@playwright/test';
 import { machine } from '../hub.mjs';
-import { fresh, live, signIn, watch } from '../portal.mjs';
-
-// What comes by itself with JavaScript comes with a reload without.
-async function comes(page, javaScriptEnabled, locator) {
-  if (javaScriptEnabled) return expect(locator).toBeVisible({ timeout: 60_000 });
-  return expect(async () => {
-    await page.reload();
-    await expect(locator).toBeVisible({ timeout: 1000 });
-  }).toPass({ timeout: 60_000 });
-}
-
-const says = (page, word) => page.locator('.says b', { hasText: word });
+import { choose, comes, fresh, live, menu, says, signIn, watch } from '../portal.mjs';
 
 // From the catalog's list to the page of the one VM.
 async function deploy(page, javaScriptEnabled, name) {
@@ -20,18 +9,12 @@ async function deploy(page, javaScriptEnabled, name) {
   await page.getByRole('link', { name: 'linux', exact: true }).click();
   await page.getByRole('link', { name: 'Deploy ubuntu-24.04', exact: true }).click();
   await page.getByLabel('Name', { exact: true }).fill(name);
-  const dev = await page.getByLabel('VDC').locator('option', { hasText: 'acme-dev' }).getAttribute('value');
-  await page.getByLabel('VDC').selectOption(dev);
+  await choose(page.getByLabel('VDC'), 'acme-dev');
   await page.getByRole('button', { name: 'Deploy' }).click();
   await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
   await comes(page, javaScriptEnabled, says(page, 'Running'));
   await page.getByRole('rowheader', { name, exact: true }).getByRole('link').first().click();
   await comes(page, javaScriptEnabled, says(page, 'Running'));
-}
-
-async function menu(page, label, line) {
-  await page.locator(`main summary:text-is("${label}"), main summary[aria-label="${label}"]`).click();
-  await page.locator('details[open] .item', { hasText: new RegExp(`^\\s*${line}`) }).click();
 }
 
 for (const javaScriptEnabled of [true, false]) {
