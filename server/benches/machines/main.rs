@@ -1,13 +1,15 @@
 //! `make bench`: what machines cost. Each figure stands beside something that was run in the same minute: the bare work
-//! without our protocol, or the same without machines.
+//! without our protocol, or the same without machines. With words behind `--`, such as `-- uploads deploy`, only these parts.
 #![allow(clippy::disallowed_methods, reason = "a measure sets its stage by queries of its own")]
 
+mod deploy;
 mod down;
 mod list;
 mod live;
 mod memory;
 mod queue;
 mod stage;
+mod uploads;
 
 use stage::Stage;
 use std::time::Duration;
@@ -17,6 +19,19 @@ const MACHINES: usize = 10_000;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let asked = |part: &str| words.is_empty() || words.iter().any(|word| word == part);
+    if asked("uploads") {
+        uploads::run().await?;
+    }
+    if asked("deploy") {
+        deploy::run().await?;
+    }
+    if asked("many") { many().await } else { Ok(()) }
+}
+
+/// Everything that is measured with many machines.
+async fn many() -> anyhow::Result<()> {
     let empty = memory::of_a_controller(&Stage::set().await?).await?;
     let mut stage = Stage::set().await?;
     let began = std::time::Instant::now();

@@ -23,7 +23,7 @@ use hub::{
 };
 use hubsim::{Hub, actors};
 use model::{
-    OrgId, VdcId,
+    Action, Actor, OrgId, VdcId,
     hub::{HubSpec, HubType},
 };
 use server::{
@@ -54,8 +54,13 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// A database of its own beside the one that is given.
+    /// A database of its own beside the one that is given, and hubs on which nothing takes time.
     pub(crate) async fn set() -> Result<Stage> {
+        Stage::with(Duration::ZERO).await
+    }
+
+    /// The same with hubs on which each step of a boot takes so long.
+    pub(crate) async fn with(step: Duration) -> Result<Stage> {
         let given = std::env::var("DATABASE_URL").context("DATABASE_URL is not set: run `make bench`")?;
         let name = format!("bench_{}", Uuid::now_v7().simple());
         sqlx::query(&format!("create database {name}")).execute(&PgPool::connect(&given).await?).await?;
@@ -65,7 +70,9 @@ impl Stage {
         let env = env.map(|(name, value)| (name.into(), value.into())).to_vec();
         let sources = Sources { flags: Default::default(), env, defaults: Vec::new() };
         let settings = Settings::build(&Resolved::read(&sources), Need::Nothing)?;
-        let domain = Domain { gate: Gate::open(), ..server::database::open(&settings)? };
+        // uploads are begun here, and sent to a server of their own
+        let area = Some(domain::Area::new("nowhere", 1 << 40));
+        let domain = Domain { gate: Gate::open(), area, ..server::database::open(&settings)? };
         domain.store.migrate().await?;
         demo::seed::run(&domain).await?;
         let state = AppState::new(settings, domain.clone(), Shutdown::default(), false);
@@ -82,7 +89,7 @@ impl Stage {
         for n in 0..HUBS {
             let sim = Hub::start(hubsim::Options { name: format!("hub-{n}"), ..hubsim::Options::default() }).await?;
             actors::furnish(sim.inside(), sim.flavour()).await?;
-            let quick = actors::Options { delay: Duration::ZERO, events: false, ..actors::Options::default() };
+            let quick = actors::Options { delay: step, events: false, ..actors::Options::default() };
             players.push(actors::attach(&sim, &quick));
             let spec = HubSpec {
                 id: format!("hub-{n}"),
@@ -98,6 +105,28 @@ impl Stage {
             .await?;
         let cookie = sign_in(&app).await?;
         Ok(Stage { domain, pool, url, hubs, actors: players, app, cookie, org: OrgId(org), vdc: VdcId(vdc) })
+    }
+
+    /// Acme's administrator, as operations see them.
+    pub(crate) async fn actor(&self) -> Result<Actor> {
+        let refused = |e: model::Error| anyhow!("{e}");
+        let operator = domain::bootstrap::operator(&self.domain).await.map_err(refused)?;
+        let id = self.domain.store.user_called(self.org, "acme-admin").await?.context("there is no acme-admin")?;
+        let user = self.domain.store.user(&operator, Action::UserView, id).await?.into_inner();
+        let role = self.domain.store.role(&operator, Action::RoleView, user.role, None).await?;
+        Ok(Actor {
+            user: Some(user.id),
+            name: user.name.clone(),
+            full_name: user.full_name.clone(),
+            org: self.org,
+            org_name: "acme".into(),
+            org_display_name: "acme".into(),
+            provider: false,
+            role: role.id,
+            role_name: role.name.clone(),
+            rights: role.rights,
+            origin: model::Origin::default(),
+        })
     }
 
     /// From here on the hubs are API servers and no more: what KubeVirt would do is not ours to measure.
