@@ -43,6 +43,7 @@ mod sharing;
 pub mod sign_in;
 mod sizes;
 pub mod sizing;
+mod sizing_hubs;
 pub mod storage_policy;
 pub mod tag;
 pub mod task;

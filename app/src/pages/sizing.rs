@@ -2,7 +2,8 @@
 use super::{
     about::about_facts,
     form_error::form_error,
-    sizes::{read_cpus, read_gb},
+    sizes::{gb, read_cpus, read_gb},
+    sizing_hubs,
     vm_form::name_fields,
 };
 use crate::{
@@ -19,7 +20,7 @@ use model::{
 };
 
 pub(super) const ON: &str = "Sizing policies";
-const LIST: &str = "/provider/sizing";
+pub(super) const LIST: &str = "/provider/sizing";
 const LABELS: &[(&str, &str)] = &[
     ("name", "Name"),
     ("description", "Description"),
@@ -127,6 +128,7 @@ async fn list(visit: Visit) -> Result<Sheet> {
         {view.filters("policies", "Name, description")}
         {rows}
         {view.pager()}
+        {sizing_hubs::section(&visit).await?}
     }
     .into_any();
     Ok(Sheet::new(ON, ON, vec![Crumb::here(ON)], body))
@@ -224,8 +226,8 @@ fn fields(fill: &Fill, spec: &SizingSpec, new: bool) -> AnyView {
     let percent = |p: Option<i16>| p.map(|p| p.to_string()).unwrap_or_default();
     let size = match new {
         true => view! {
-            <NumberField name="cpus" label="CPU" value=fill.value("cpus", "2") unit="vCPU" error=fill.error("cpus") width=Width::Third />
-            <NumberField name="memory" label="Memory" value=fill.value("memory", "4") unit="GB" error=fill.error("memory") width=Width::Third />
+            <NumberField name="cpus" label="CPU" value=fill.value("cpus", spec.cpus.to_string()) unit="vCPU" error=fill.error("cpus") width=Width::Third />
+            <NumberField name="memory" label="Memory" value=fill.value("memory", gb(spec.memory_mb)) unit="GB" error=fill.error("memory") width=Width::Third />
         }
         .into_any(),
         false => {
@@ -271,11 +273,12 @@ fn read(values: &Values, now: &SizingSpec, new: bool) -> (SizingSpec, Problems) 
 async fn new_page(visit: Visit) -> Result<Sheet> {
     visit.authorize(Action::SizingCreate)?;
     let fill = visit.fill();
+    let begin = sizing_hubs::begin(&visit);
     let body = view! {
         <PageHead title="New sizing policy" />
         <form method="post" class="form" novalidate>
             {form_error(&fill, LABELS)}
-            {fields(&fill, &SizingSpec::default(), true)}
+            {fields(&fill, &begin, true)}
             <FormEnd submit="Create policy" cancel_href=LIST />
         </form>
     }

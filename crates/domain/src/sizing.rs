@@ -5,7 +5,7 @@ use model::{
     Action, Actor, Error, Kind, Problems, Result, SizingId, VdcId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
-    sizing::{Sizes, SizingPolicy, SizingSpec, VdcSizing},
+    sizing::{HubSize, Sizes, SizingPolicy, SizingSpec, VdcSizing},
     vm::VmSpec,
 };
 use store::{Record, Write};
@@ -24,6 +24,12 @@ pub async fn get(d: &Domain, actor: &Actor, id: SizingId) -> Result<SizingPolicy
 pub async fn names(d: &Domain, actor: &Actor) -> Result<Vec<(SizingId, String)>> {
     authorize(actor, Action::SizingList, Resource::Installation)?;
     d.store.sizing_names().await
+}
+
+/// The instance types that hubs have by themselves.
+pub async fn on_hubs(d: &Domain, actor: &Actor) -> Result<Vec<HubSize>> {
+    authorize(actor, Action::SizingList, Resource::Installation)?;
+    d.store.hub_sizes().await
 }
 
 /// What VDCs may use, for somebody who makes a VM in one of them.

@@ -1,5 +1,5 @@
 //! Sizing policies: the provider's sizes for VMs. On hubs they are instance types, made where a VM needs them.
-use crate::{Fields, Problems, Result, SizingId, VdcId, name, quota::Measure, vm::check_size};
+use crate::{Fields, HubId, Problems, Result, SizingId, VdcId, name, quota::Measure, vm::check_size};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -122,4 +122,12 @@ impl Fields for Sizes<'_> {
         let default = self.0.iter().find(|p| p.is_default).map_or("none", |p| &p.name);
         vec![("sizes", names.join(", ")), ("default_size", default.to_owned())]
     }
+}
+/// A size that hubs have by themselves, as an instance type of that name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HubSize {
+    pub name: String,
+    pub cpus: i64,
+    pub memory_mb: i64,
+    pub hubs: Vec<HubId>,
 }

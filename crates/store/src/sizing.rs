@@ -9,7 +9,7 @@ use model::{
     Action, Actor, HubId, Result, SizingId, VdcId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
-    sizing::{SizingMore, SizingPolicy, SizingSpec, VdcSizing},
+    sizing::{HubSize, SizingMore, SizingPolicy, SizingSpec, VdcSizing},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
@@ -141,6 +141,27 @@ impl Store {
             sqlx::query!("select id, name from sizing_policies where deleted_at is null order by lower(name), id");
         let rows = rows.fetch_all(&self.pool).await.map_err(mapped)?;
         Ok(rows.into_iter().map(|r| (SizingId(r.id), r.name)).collect())
+    }
+
+    /// What was last found on hubs, but for what our own policies are there. Two of one name and another size are two.
+    pub async fn hub_sizes(&self) -> Result<Vec<HubSize>> {
+        let rows = sqlx::query!(
+            r#"select t -> 'meta' -> 'key' ->> 'name' as "name!", (t ->> 'cpus')::bigint as "cpus!", (t ->> 'memory_mb')::bigint as "memory_mb!",
+                      array_agg(h.id order by h.id) as "hubs!"
+               from hubs h, jsonb_array_elements(coalesce(h.found -> 'instance_types', '[]')) t
+               where 'virtualmachines' = any(h.capabilities) and t -> 'meta' -> 'key' ->> 'name' not like 'ssvirt-size-%'
+               group by 1, 2, 3 order by 2, 3, 1"#
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        let size = rows.into_iter().map(|r| HubSize {
+            name: r.name,
+            cpus: r.cpus,
+            memory_mb: r.memory_mb,
+            hubs: r.hubs.into_iter().map(HubId).collect(),
+        });
+        Ok(size.collect())
     }
 
     /// What these VDCs may use. They were looked up before.

@@ -157,3 +157,25 @@ async fn the_provider_makes_edits_and_deletes_a_policy_in_the_portal() {
     page.fill(&format!("{at}/edit"), &[("description", "for web servers")]).await.must(303);
     page.get(&at).await.must(200).says("for web servers");
 }
+
+#[tokio::test]
+async fn a_policy_begins_with_an_instance_type_that_hubs_have() {
+    let stage = Stage::on(&["one", "two"]).await;
+    stage
+        .until("both hubs' types", async || {
+            stage.app.db.count("hubs where jsonb_array_length(found -> 'instance_types') > 0").await == 2
+        })
+        .await;
+    let page = stage.app.provider().await;
+    let list = page.get("/provider/sizing").await.must(200).says("u1.medium").says("one, two");
+    let made = page.get(&list.link("Make a policy").unwrap().replace("&amp;", "&")).await.must(200);
+    let name = made.field("name").unwrap();
+    let of_hub = sizing::on_hubs(&stage.app.domain, &stage.app.operator().await).await.unwrap();
+    let size = of_hub.iter().find(|s| s.name == name).unwrap();
+    assert_eq!(made.field("cpus"), Some(size.cpus.to_string()));
+    page.fill_page(&made, "/provider/sizing/new", &[]).await.must(303);
+    let policy = "select cpus || ' ' || memory_mb from sizing_policies where name = '";
+    assert_eq!(stage.app.db.text(&format!("{policy}{name}'")).await, format!("{} {}", size.cpus, size.memory_mb));
+    let tenant = sizing::on_hubs(&stage.app.domain, &stage.admin).await.unwrap_err();
+    assert!(matches!(tenant, model::Error::Forbidden { .. }), "{tenant:?}");
+}
