@@ -307,7 +307,7 @@ impl Write<'_> {
     /// The machine's hub is to be brought to its NICs.
     pub async fn vm_nics_changed(&mut self, vm: VmId) -> Result<()> {
         sqlx::query!(
-            "update vms set nics_set = true, generation = generation + 1, guest_generation = generation + 1, problem = '', version = version + 1, updated_at = now(),
+            "update vms set nics_set = true, generation = generation + 1, problem = '', version = version + 1, updated_at = now(),
                     updated_by = $2 where id = $1",
             vm.0,
             self.actor.name

@@ -17,13 +17,14 @@ use hub::{
     apply::{Home, Made, Owner},
     resource::{SECRETS, VIRTUAL_MACHINES},
     shape::{
+        cloud_init::encoded,
         guest::{self as shape, Told},
         names::{VM_ID, cloud_init_name},
         patch,
     },
 };
 use model::{Result, guest::GuestSettings};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::VmWork;
 
 pub(super) async fn told(shared: &Shared, vm: &VmWork) -> Result<Told> {
@@ -37,9 +38,10 @@ pub(super) async fn told(shared: &Shared, vm: &VmWork) -> Result<Told> {
     Ok(guest::told(&vm.computer_name, &vm.os, &vm.preference, &settings, nics::guest_data(&vm.nics)))
 }
 
-/// Is there anything to look at? Who looks does so before it is made sure that the work is still ours.
+/// The Secret, if anything of it may have to change; null: there is none. Who looks does so before it is made sure that the work is still ours.
 pub(super) async fn look(on: &Machine<'_>, vm: &VmWork) -> hub::Result<Option<Value>> {
-    if !vm.guest_changed || vm.instance_of.is_some() {
+    let addresses = vm.nics_set && !nics::guest_data(&vm.nics).is_empty();
+    if vm.instance_of.is_some() || !(vm.guest_changed || addresses) {
         return Ok(None);
     }
     match on.client.get(&SECRETS, &key(on, vm)).await {
@@ -72,6 +74,10 @@ pub(super) async fn bring(
     secret: &Value,
     now: Value,
 ) -> Result<Brought> {
+    if !vm.guest_changed {
+        got!(readdressed(vm, on, secret).await);
+        return Ok(Brought::Here(now));
+    }
     let told = told(shared, vm).await?;
     let id = identity(vm, on.there);
     let manifest = match shape::secret(&id, &told) {
@@ -102,6 +108,22 @@ pub(super) async fn bring(
     match shape::put_in(&now, &vm.hub_name, told.discs()) {
         Some(change) => Ok(Brought::Here(got!(on.patch(Step::GuestDiscs, patch::fenced(change, on.uid), &now).await))),
         None => Ok(Brought::Here(now)),
+    }
+}
+
+/// A guest that was told of its addresses once is told of others from its next start on. Its discs stay as they are: another
+/// one would keep the NICs of a running VM from being plugged in.
+async fn readdressed(vm: &VmWork, on: &Machine<'_>, secret: &Value) -> hub::Result<()> {
+    let ours = secret["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str();
+    let data = encoded(&nics::guest_data(&vm.nics));
+    match secret["data"]["networkdata"].as_str() {
+        Some(told) if ours && told != data => {
+            let uid = secret["metadata"]["uid"].as_str().unwrap_or_default();
+            let change = patch::fenced(json!({"data": {"networkdata": data}}), uid);
+            let change = patch::unchanged_since(change, secret);
+            at(Step::GuestTell, on.client.patch_fenced(&SECRETS, &key(on, vm), uid, change)).await.map(drop)
+        }
+        _ => Ok(()),
     }
 }
 
