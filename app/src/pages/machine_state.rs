@@ -213,6 +213,7 @@ mod tests {
             owner: None,
             owner_name: String::new(),
             shares: Vec::new(),
+            original_lost: false,
             by_template: false,
             copying: String::new(),
             name: "web".into(),

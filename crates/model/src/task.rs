@@ -139,6 +139,9 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         | (Seen::Stopped, Power::Off)
         | (Seen::Suspended, Power::Suspended) => Verdict::Done,
         _ if !vm.outside.is_empty() => Verdict::Failed(vm.outside.clone()),
+        (Seen::Provisioning, _) if vm.original_lost => Verdict::Failed(
+            "The VM that it is copied from is missing on its hub, and its disks with it. Delete this one.".into(),
+        ),
         (Seen::Provisioning, _) => open("Its disks are being made."),
         _ => open(""),
     }

@@ -243,6 +243,8 @@ pub struct Vm {
     pub shares: Vec<Grant>,
     /// The vApp that it is being copied to; empty: none.
     pub copying: String,
+    /// It was to be copied from a VM that is not on its hub any more, and its disks have not come.
+    pub original_lost: bool,
     /// OpenShift made it from a template.
     pub by_template: bool,
     pub name: String,

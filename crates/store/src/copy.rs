@@ -15,6 +15,15 @@ macro_rules! copying_vm {
 }
 pub(crate) use copying_vm;
 
+/// Is what a machine `t` is to be copied from gone before its disks came? For columns.
+macro_rules! original_lost {
+    () => {
+        "exists (select from vms s join disks k on k.vm_id = t.id where s.id = t.copy_of and s.obs_state = 'missing' \
+          and k.gone_at is null and k.obs_state in ('', 'making')) as original_lost"
+    };
+}
+pub(crate) use original_lost;
+
 /// The same of a vApp's machines.
 macro_rules! copying_vapp {
     () => {
@@ -34,6 +43,8 @@ pub enum Moving {
     There,
     /// The machine of that name, which it is copied from, is not on its hub any more.
     Lost(String),
+    /// One of its own machines can't be made: its name, and why.
+    Stuck(String, String),
 }
 
 impl Store {
@@ -57,19 +68,26 @@ impl Store {
                                        or exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready'))) as "whole!",
                       (select o.name from vms v join vms o on o.id = v.copy_of
                        where v.vapp_id = a.id and v.gone_at is null and v.deleted_at is null and o.obs_state = 'missing'
-                         and exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready') limit 1) as lost
+                         and exists (select from disks k where k.vm_id = v.id and k.gone_at is null and k.obs_state <> 'ready') limit 1) as lost,
+                      (select v.name from vms v where v.vapp_id = a.id and v.gone_at is null and v.deleted_at is null and v.uid is null and v.problem <> ''
+                       order by v.id limit 1) as stuck,
+                      (select v.problem from vms v where v.vapp_id = a.id and v.gone_at is null and v.deleted_at is null and v.uid is null and v.problem <> ''
+                       order by v.id limit 1) as why
                from vapps a join vapps s on s.id = a.moved_from where a.id = $1 and s.gone_at is null"#,
             id.0
         )
         .fetch_optional(&self.pool)
         .await
         .map_err(mapped)?;
-        let moving = |whole, lost: Option<String>| match lost {
-            _ if whole => Moving::There,
-            Some(name) => Moving::Lost(name),
-            None => Moving::UnderWay,
-        };
-        Ok(r.map(|r| (VappId(r.from), moving(r.whole, r.lost))))
+        Ok(r.map(|r| {
+            let moving = match (r.lost, r.stuck.zip(r.why)) {
+                _ if r.whole => Moving::There,
+                (Some(name), _) => Moving::Lost(name),
+                (None, Some((name, why))) => Moving::Stuck(name, why),
+                (None, None) => Moving::UnderWay,
+            };
+            (VappId(r.from), moving)
+        }))
     }
 
     /// All of a moved vApp is there: the one it comes from is deleted, and its MACs go to the new machines. True: it is

@@ -2,7 +2,7 @@
 use crate::{
     Authorized, Store, Write,
     constraint::mapped,
-    copy::copying_vm,
+    copy::{copying_vm, original_lost},
     disk::disks_of_vm,
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag},
@@ -26,6 +26,8 @@ pub(crate) const SQL: ListSql = ListSql {
         shares_column!("t.vapp_id"),
         ", ",
         copying_vm!(),
+        ", ",
+        original_lost!(),
         ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, a.instance_of is not null as by_template, \
         t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
         t.sizing_id, (select p.name from sizing_policies p where p.id = t.sizing_id) as sizing_name, \
@@ -73,6 +75,7 @@ struct Row {
     owner_name: String,
     shares: Json<Vec<GrantJson>>,
     copying: String,
+    original_lost: bool,
     by_template: bool,
     name: String,
     description: String,
@@ -138,6 +141,7 @@ fn read(r: Row) -> Result<Vm> {
         owner_name: r.owner_name,
         shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         copying: r.copying,
+        original_lost: r.original_lost,
         by_template: r.by_template,
         name: r.name,
         description: r.description,

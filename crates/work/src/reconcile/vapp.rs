@@ -57,6 +57,10 @@ async fn move_on(shared: &Shared, claim: &Claim, from: VappId, moving: Moving) -
             );
             return Ok(Outcome::Failed(why.into()));
         }
+        Moving::Stuck(name, why) => {
+            let why = format!("The VM {name} can't be made: {why} Delete this vApp; the one that is moved stays.");
+            return Ok(Outcome::Failed(why.into()));
+        }
     }
     match at(Step::VappMoveEnd, shared.store.vapp_move_end(claim, from)).await? {
         true => Ok(Outcome::Wait(Duration::from_secs(2), "The one it was copied from is being deleted.".into())),
