@@ -20,7 +20,6 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use uuid::Uuid;
 
 const VMS: usize = 10;
 const ROUNDS: usize = 10;
@@ -121,7 +120,8 @@ async fn by_hand(sim: &Hub, client: &Client, objects: &[Value], round: usize) ->
     let names: Vec<String> = vms().map(name).collect();
     let all = objects.iter().map(|o| again(o, &names, round)).collect::<Result<Vec<_>>>()?;
     let namespace = objects[0]["metadata"]["namespace"].as_str().context("it has no namespace")?.to_owned();
-    let owner = Owner::new("bench.example/by", Uuid::nil());
+    let vapp = all[0]["metadata"]["labels"]["bench.example/vapp-id"].as_str().context("it has no label")?.to_owned();
+    let owner = Owner::new("bench.example/vapp-id", vapp);
     let began = Instant::now();
     for resource in [&SECRETS, &VIRTUAL_MACHINES] {
         let of_kind = all.iter().filter(|o| o["kind"] == resource.kind);
