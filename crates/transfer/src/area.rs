@@ -1,10 +1,18 @@
 //! Files that grow at their end and are read in parts. What was said to have arrived is on the disk.
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use std::{fmt, io, path::PathBuf, pin::pin, time::Duration};
+use std::{
+    fmt,
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    pin::pin,
+    time::Duration,
+};
 use tokio::{
-    fs::{self, File, OpenOptions},
-    io::{AsyncReadExt, AsyncSeekExt, AsyncWriteExt, SeekFrom},
+    fs::{self, File},
+    io::{AsyncReadExt, AsyncSeekExt},
+    sync::mpsc,
+    task::spawn_blocking,
 };
 use uuid::Uuid;
 
@@ -12,6 +20,8 @@ use uuid::Uuid;
 const SILENCE: Duration = Duration::from_secs(60);
 /// So much is written between two moments at which it is made sure to be on the disk.
 const SYNC_EVERY: u64 = 32 << 20;
+/// So many pieces may have come that are not written yet; each is as large as a connection gives them, some 100 KiB at most.
+const AHEAD: usize = 64;
 
 #[derive(Debug)]
 pub enum Error {
@@ -85,40 +95,29 @@ impl Area {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).await?;
         }
-        let mut open = OpenOptions::new().create(true).write(true).truncate(false).open(&path).await?;
-        let has = open.metadata().await?.len();
-        // what lies behind the known end was never said to have arrived
-        if has < at {
-            return Err(Error::Offset { has });
-        }
-        open.set_len(at).await?;
-        open.seek(SeekFrom::Start(at)).await?;
+        let (chunks, arrives) = mpsc::channel::<Bytes>(AHEAD);
+        let writer = spawn_blocking(move || write(&path, at, arrives));
         let mut part = pin!(part);
-        let (mut written, mut synced) = (0, 0);
+        let mut came = 0;
         let trouble = loop {
             let chunk = match tokio::time::timeout(SILENCE, part.next()).await {
                 Err(_) => break Some(Error::Broken(format!("nothing came for {} seconds", SILENCE.as_secs()))),
-                Ok(None) if written < length => break Some(Error::Short),
+                Ok(None) if came < length => break Some(Error::Short),
                 Ok(None) => break None,
                 Ok(Some(Err(e))) => break Some(Error::Broken(e.to_string())),
                 Ok(Some(Ok(chunk))) => chunk,
             };
-            if written + chunk.len() as u64 > length {
+            if came + chunk.len() as u64 > length {
                 break Some(Error::TooLong);
             }
-            if let Err(e) = open.write_all(&chunk).await {
-                break Some(Error::Disk(e));
-            }
-            written += chunk.len() as u64;
-            if written - synced >= SYNC_EVERY {
-                open.flush().await?;
-                open.sync_data().await?;
-                synced = written;
+            came += chunk.len() as u64;
+            if chunks.send(chunk).await.is_err() {
+                break None; // it could not be written: the writer says why
             }
         };
-        open.flush().await?;
-        open.sync_all().await?;
-        Ok(Arrived { length: at + written, trouble })
+        drop(chunks);
+        let (written, failed) = writer.await.map_err(|e| Error::Disk(io::Error::other(e)))??;
+        Ok(Arrived { length: at + written, trouble: failed.map(Error::Disk).or(trouble) })
     }
 
     /// How long it is on the disk; 0: it is not there.
@@ -157,6 +156,32 @@ impl Area {
             _ => Ok(()),
         }
     }
+}
+
+/// Writes what arrives, on a thread that may wait: meanwhile more can come. Returns how much of it is safe, and why no more is.
+fn write(path: &Path, at: u64, mut arrives: mpsc::Receiver<Bytes>) -> Result<(u64, Option<io::Error>), Error> {
+    let mut open = std::fs::OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
+    let has = open.metadata()?.len();
+    // what lies behind the known end was never said to have arrived
+    if has < at {
+        return Err(Error::Offset { has });
+    }
+    open.set_len(at)?;
+    open.seek(SeekFrom::Start(at))?;
+    let (mut written, mut synced, mut failed) = (0, 0, None);
+    while let Some(chunk) = arrives.blocking_recv() {
+        if let Err(e) = open.write_all(&chunk) {
+            failed = Some(e);
+            break;
+        }
+        written += chunk.len() as u64;
+        if written - synced >= SYNC_EVERY {
+            open.sync_data()?;
+            synced = written;
+        }
+    }
+    open.sync_all()?;
+    Ok((written, failed))
 }
 
 /// A part of a file on its way to somebody.
