@@ -184,8 +184,8 @@ mod tests {
         let script = format!("#!/bin/sh\necho \"script $1\" >> {}\n", told.display());
         let text = boothook(&Customize { script, ..all() }).replace("/var/lib", &home.display().to_string());
         let run = || {
-            let path = format!("{}:{}", home.join("bin").display(), std::env::var("PATH").unwrap_or_default());
-            let done = std::process::Command::new("sh").arg("-c").arg(&text).env("PATH", path).status().expect("sh");
+            let played = format!("PATH={}:$PATH\n{text}", home.join("bin").display());
+            let done = std::process::Command::new("sh").arg("-c").arg(played).status().expect("sh");
             assert!(done.success());
         };
         run();
