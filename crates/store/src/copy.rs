@@ -5,11 +5,12 @@ use model::{
 };
 use uuid::Uuid;
 
-/// What a machine `t` is being copied to, by the vApp's name; empty: it is not. For columns.
+/// What a machine `t` is being copied to, by the vApp's name; empty: it is not. Of one that is missing nothing is copied any
+/// more. For columns.
 macro_rules! copying_vm {
     () => {
-        "coalesce((select a2.name from vms c join vapps a2 on a2.id = c.vapp_id where c.copy_of = t.id and c.gone_at is null \
-          and c.deleted_at is null and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
+        "coalesce((select a2.name from vms c join vapps a2 on a2.id = c.vapp_id where c.copy_of = t.id and t.obs_state <> 'missing' \
+          and c.gone_at is null and c.deleted_at is null and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
           or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), '') as copying"
     };
 }
@@ -28,7 +29,7 @@ pub(crate) use original_lost;
 macro_rules! copying_vapp {
     () => {
         "coalesce((select a2.name from vms s join vms c on c.copy_of = s.id join vapps a2 on a2.id = c.vapp_id where s.vapp_id = t.id \
-          and s.gone_at is null and c.gone_at is null and c.deleted_at is null \
+          and s.gone_at is null and s.obs_state <> 'missing' and c.gone_at is null and c.deleted_at is null \
           and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
           or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
           (select a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), '') as copying"
