@@ -14,10 +14,10 @@ pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Fi
         return Vec::new();
     }
     let db = &stage.app.db;
-    // what is being moved stays until the copy is given up
+    // what is copied or moved stays until the copy, which is younger, is given up
     let vapp = subject.vapp.map(|v| format!("'{v}'")).unwrap_or_default();
     let sql = format!(
-        "select coalesce(string_agg(id::text, ' ' order by moved_from is null), '') from vapps where deleted_at is null
+        "select coalesce(string_agg(id::text, ' ' order by id desc), '') from vapps where deleted_at is null
          and (vdc_id = '{}' or id = any(array[{vapp}]::uuid[]) or moved_from = any(array[{vapp}]::uuid[])) and name <> 'steady'",
         subject.vdc,
     );
