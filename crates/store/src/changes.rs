@@ -17,7 +17,7 @@ impl Store {
         self.changes.subscribe()
     }
 
-    /// Something that a hub reported changed. This replica's streams hear of it at once, the others' by notification.
+    /// Something that a hub reported changed. This replica's streams hear of it at once, and no others.
     pub fn tell(&self, mut change: Change) {
         let Some(id) = change.id.filter(|_| self.changes.receiver_count() > 0) else {
             let _ = self.changes.send(change); // nobody listens: fine
