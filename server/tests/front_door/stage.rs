@@ -38,6 +38,9 @@ impl Stage {
         catalog::create(&app.domain, &operator, operator.org, spec).await.unwrap();
         let stage = Stage { app, hubs, acme, admin };
         stage.until("templates", async || stage.template("web-and-db").await.is_some()).await;
+        // one that was not looked at yet would be passed over for that
+        let unknown = "hubs where not 'virtualmachines' = any(offers)";
+        stage.until("hubs that were looked at", async || stage.app.db.count(unknown).await == 0).await;
         stage
     }
 
