@@ -23,7 +23,7 @@ use hub::{
         patch,
     },
 };
-use model::{Result, guest::GuestSettings};
+use model::{Error, Result, guest::GuestSettings};
 use serde_json::{Value, json};
 use store::VmWork;
 
@@ -31,7 +31,8 @@ pub(super) async fn told(shared: &Shared, vm: &VmWork) -> Result<Told> {
     let settings = match &vm.cloud_init {
         Some(sealed) => {
             let plain = shared.vault.open(&format!("vm/{}", vm.id), sealed).await?;
-            serde_json::from_slice(&plain).unwrap_or_default()
+            serde_json::from_slice(&plain)
+                .map_err(|e| Error::Internal(format!("the guest settings of VM {} can't be read: {e}", vm.id)))?
         }
         None => GuestSettings::default(),
     };
