@@ -11,20 +11,16 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use domain::{Domain, Store};
-use model::{Actor, Error, Origin, RoleId, UserId, Via};
+use domain::{Domain, Store, session};
+use model::{Error, Origin, RoleId, UserId, Via};
 use sha2::{Digest, Sha256};
 use std::{collections::HashMap, sync::Arc};
 use store::SessionRow;
-use time::Duration;
 use tower_sessions::{
     Session, SessionStore,
     session::{Id, Record},
     session_store,
 };
-
-/// How often a session's last use is written down, at most.
-const TOUCH: Duration = Duration::minutes(1);
 
 /// Over https the browser itself makes sure that no other host sets or gets it.
 fn cookie_name(https: bool) -> &'static str {
@@ -50,7 +46,7 @@ pub async fn attach(State(state): State<AppState>, mut req: Request, next: Next)
     let mut visitor = Visitor { origin: origin.clone(), https, ..Visitor::default() };
     if let Some(id) = &id {
         let hash = session_hash(id);
-        match actor(domain, &hash, origin, by_hand(&req)).await {
+        match session::who(domain, &hash, origin, by_hand(&req)).await {
             Ok(actor) => visitor.actor = actor,
             Err(e) => visitor.trouble = Some(e),
         }
@@ -74,18 +70,6 @@ pub async fn attach(State(state): State<AppState>, mut req: Request, next: Next)
 /// Does it show that somebody is there? Streams and pages that refresh themselves go on in an empty room.
 fn by_hand(req: &Request) -> bool {
     req.uri().path() != "/events" && !req.headers().contains_key("x-refresh")
-}
-
-/// The user of a session with the rights of this moment; None when it has ended. `by_hand`: it counts as a use.
-pub async fn actor(domain: &Domain, hash: &[u8], origin: Origin, by_hand: bool) -> model::Result<Option<Actor>> {
-    let now = domain.now();
-    let Some(found) = domain.store.session_user(hash, domain.sessions.idle, now, origin).await? else {
-        return Ok(None);
-    };
-    if by_hand && now - found.last_seen_at > TOUCH {
-        domain.store.session_touch(hash, now).await?;
-    }
-    Ok(Some(found.actor))
 }
 
 fn cookie(headers: &HeaderMap, name: &str) -> Option<Id> {

@@ -1,6 +1,6 @@
 //! One stream a tab: it says that something changed, never what. Who may learn of a change is decided for each one, and
 //! a session that ended ends its stream.
-use crate::{AppState, auth};
+use crate::AppState;
 use app::portal::Visitor;
 use axum::{
     Extension,
@@ -11,6 +11,7 @@ use axum::{
         sse::{Event, KeepAlive, Sse},
     },
 };
+use domain::session;
 use futures::{StreamExt, stream};
 use model::{Actor, Kind, event::Change};
 use std::{convert::Infallible, time::Duration};
@@ -84,7 +85,7 @@ impl Listener {
     }
 
     async fn look(&mut self) -> Standing {
-        match auth::actor(&self.state.domain, &self.session, self.actor.origin.clone(), false).await {
+        match session::who(&self.state.domain, &self.session, self.actor.origin.clone(), false).await {
             Ok(Some(actor)) if actor == self.actor => Standing::Same,
             Ok(Some(actor)) => {
                 self.actor = actor;

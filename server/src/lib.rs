@@ -23,12 +23,12 @@ use axum::{
     Router,
     extract::Request,
     http::header,
-    middleware::from_fn_with_state,
+    middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::get,
 };
 use domain::Domain;
-use edge::Problem;
+use edge::{ClientAddr, OwnOrigin, Problem, RequestContext};
 use leptos::config::LeptosOptions;
 use settings::Settings;
 use shutdown::Shutdown;
@@ -46,13 +46,19 @@ pub struct AppState {
     /// Whether https answers tell browsers to use nothing else. Not in the demo: it serves http under the same name.
     pub hsts: bool,
     pub sso: Arc<oidc::Sso>,
+    /// Signs and checks access tokens of the APIs; None without a master secret.
+    pub tokens: Option<Arc<vcd::Tokens>>,
     started: Arc<AtomicBool>,
 }
 
 impl AppState {
     pub fn new(settings: Settings, domain: Domain, shutdown: Shutdown, hsts: bool) -> AppState {
         let sso = Arc::new(oidc::Sso::new(oidc::sealer(&settings.auth)));
-        AppState { settings: Arc::new(settings), domain, shutdown, hsts, sso, started: Arc::default() }
+        let auth = &settings.auth;
+        let old = auth.old_secret.as_ref().map(|s| s.expose());
+        // only a random source that fails could refuse it, and none is asked
+        let tokens = auth.secret.as_ref().and_then(|s| vcd::Tokens::new(s.expose(), old).ok()).map(Arc::new);
+        AppState { settings: Arc::new(settings), domain, shutdown, hsts, sso, tokens, started: Arc::default() }
     }
 
     /// The database is migrated and whatever else the start had to do is done.
@@ -76,7 +82,9 @@ pub fn router(state: AppState) -> Router {
     let stream = Router::new()
         .route("/events", get(events::stream).with_state(state.clone()))
         .layer(from_fn_with_state(state.clone(), auth::attach));
+    let apis = edge::guard(vcd_router(&state).0.layer(from_fn(site_of)), &state);
     let routes = edge::guard(guarded, &state)
+        .merge(apis)
         .merge(stream)
         .merge(transfer::routes(state.clone()))
         .merge(site::router())
@@ -94,6 +102,28 @@ async fn lost(portal: Portal, request: Request) -> Response {
     } else {
         Problem::not_found().into_response()
     }
+}
+
+/// Every address of the VCD API, for tests and for the docs.
+pub fn vcd_routes(state: &AppState) -> Vec<vcd::RouteInfo> {
+    vcd_router(state).1
+}
+
+fn vcd_router(state: &AppState) -> (Router, Vec<vcd::RouteInfo>) {
+    vcd::routes(vcd::Vcd { domain: state.domain.clone(), tokens: state.tokens.clone() })
+}
+
+/// What handlers of the APIs know of this site and of who asks.
+async fn site_of(mut request: Request, next: Next) -> Response {
+    let all = request.extensions();
+    let context = all.get::<RequestContext>();
+    let site = vcd::Site {
+        base: all.get::<OwnOrigin>().map(|own| own.0.to_string()).unwrap_or_else(|| "http://localhost".into()),
+        address: all.get::<ClientAddr>().map(|a| a.0.to_string()).unwrap_or_default(),
+        request_id: context.map(|c| c.id().to_owned()).unwrap_or_default(),
+    };
+    request.extensions_mut().insert(site);
+    next.run(request).await
 }
 
 /// Every address of the portal, for tests that walk through all of them.

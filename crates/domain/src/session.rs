@@ -1,8 +1,9 @@
 //! Signing in with a password, and out.
 use crate::Domain;
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use model::{Action, Actor, Error, OrgId, Origin, Result, UserId, audit::Outcome, user::Password};
-use store::{Credentials, Record, Refusal};
-use time::Duration;
+use store::{Credentials, Record, Refusal, SessionRow};
+use time::{Duration, OffsetDateTime};
 
 /// Failures by one name before sign-in begins to wait.
 const FREE_BY_NAME: i32 = 5;
@@ -67,6 +68,54 @@ pub async fn welcome(d: &Domain, who: SignedIn, origin: Origin) -> Result<Signed
     tx.user_signed_in(who.user).await?;
     tx.commit(Record::new(Action::SignIn, who.org, who.user, &who.name)).await?;
     Ok(who)
+}
+
+/// How often a session's last use is written down, at most.
+const TOUCH: Duration = Duration::minutes(1);
+
+/// A session for a program: its secret is given out once, and the database knows the hash.
+pub struct Opened {
+    pub secret: String,
+    pub ends_at: OffsetDateTime,
+}
+
+/// Opens one for somebody who has just signed in.
+pub async fn open(d: &Domain, who: &SignedIn, address: &str, agent: &str) -> Result<Opened> {
+    let secret = BASE64_URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>());
+    let (now, ends_at) = (d.now(), d.now() + d.sessions.absolute);
+    let row = SessionRow {
+        user: Some(who.user),
+        roles: Vec::new(),
+        data: serde_json::Value::Object(serde_json::Map::new()),
+        address: address.to_owned(),
+        agent: agent.chars().take(200).collect(),
+        expires_at: ends_at,
+    };
+    match d.store.session_create(&hash_of(&secret), &row, now).await? {
+        true => Ok(Opened { secret, ends_at }),
+        false => Err(Error::Internal("a session's secret was drawn twice".into())),
+    }
+}
+
+/// What the database knows such a session by.
+pub fn hash_of(secret: &str) -> Vec<u8> {
+    ring::digest::digest(&ring::digest::SHA256, secret.as_bytes()).as_ref().to_vec()
+}
+
+/// The user of a session with the rights of this moment; None when it has ended. `used`: somebody is there.
+pub async fn who(d: &Domain, hash: &[u8], origin: Origin, used: bool) -> Result<Option<Actor>> {
+    let now = d.now();
+    let Some(found) = d.store.session_user(hash, d.sessions.idle, now, origin).await? else { return Ok(None) };
+    if used && now - found.last_seen_at > TOUCH {
+        d.store.session_touch(hash, now).await?;
+    }
+    Ok(Some(found.actor))
+}
+
+/// Ends it, on every replica: whoever has its secret is a stranger from now on.
+pub async fn close(d: &Domain, actor: &Actor, hash: &[u8]) -> Result<()> {
+    d.store.session_delete(hash).await?;
+    sign_out(d, actor).await
 }
 
 pub async fn sign_out(d: &Domain, actor: &Actor) -> Result<()> {

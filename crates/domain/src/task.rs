@@ -1,20 +1,85 @@
 //! Tasks: one's own, or those of the organization with the right to see them.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, OrgId, Result, TaskId,
+    Action, Actor, Error, Kind, OrgId, Result, TaskId, UserId,
     decide::list_scope,
+    event::Change,
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     task::Task,
 };
+use std::time::Duration;
 use store::{Latest, Record, Tray};
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::Instant,
+};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Task>> {
     d.store.tasks(list_scope(actor, Action::TaskList, org)?, q).await
 }
 
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Task>> {
+    d.store.tasks_query(list_scope(actor, Action::TaskList, org)?, q).await
+}
+
 pub async fn get(d: &Domain, actor: &Actor, id: TaskId) -> Result<Task> {
     Ok(d.store.task(actor, Action::TaskView, id).await?.into_inner())
+}
+
+/// The task as soon as it has ended, or as it stands after a while.
+pub async fn wait(d: &Domain, actor: &Actor, id: TaskId, at_most: Duration) -> Result<Task> {
+    let mut changes = d.store.changes();
+    let until = Instant::now() + at_most;
+    loop {
+        let task = get(d, actor, id).await?;
+        let now = Instant::now();
+        if task.status.ended() || now >= until {
+            return Ok(task);
+        }
+        // what another replica does may be heard late, so it is looked at from time to time
+        let next = until.min(now + LOOK);
+        let _ = tokio::time::timeout_at(next, heard(&mut changes, id)).await;
+    }
+}
+
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Until something is said about the task.
+async fn heard(changes: &mut broadcast::Receiver<Change>, id: TaskId) {
+    loop {
+        match changes.recv().await {
+            Ok(change) if change.kind == Kind::Task && change.id == Some(id.0) => return,
+            Ok(_) => {}
+            // behind, or over: look
+            Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// The last task that this very request began about something.
+pub async fn of_request(d: &Domain, actor: &Actor, org: OrgId, object: Uuid) -> Result<Option<Task>> {
+    let scope = list_scope(actor, Action::TaskList, Some(org))?;
+    d.store.task_of_request(scope, object, &actor.origin.request_id).await
+}
+
+/// Something was asked for that needed nothing to be done: the task says that it is so.
+pub async fn note(d: &Domain, actor: &Actor, action: Action, what: &Noted) -> Result<TaskId> {
+    let tx = d.store.write(actor).await?;
+    let record = Record::new(action, what.org, what.id, &what.name).of(what.owner);
+    let task = tx.commit(record.with_task()).await?;
+    task.ok_or_else(|| Error::Internal("a task was not written".into()))
+}
+
+/// What a note is about.
+pub struct Noted {
+    pub org: OrgId,
+    pub id: Uuid,
+    pub name: String,
+    pub owner: Option<UserId>,
 }
 
 /// Nobody waits for it any more. What was asked for stays as it is: another wish can take it back.

@@ -9,6 +9,7 @@ use model::{
     decide::list_scope,
     list::{ListQuery, Page},
     name,
+    query::{Found, Numbered},
     quota::Amount,
     vm::{Vm, VmSpec, check_size},
 };
@@ -17,6 +18,11 @@ use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vm>> {
     d.store.vms(list_scope(actor, Action::VappList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Vm>> {
+    d.store.vms_query(list_scope(actor, Action::VappList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: VmId) -> Result<Vm> {

@@ -13,6 +13,8 @@ pub enum Via {
     #[default]
     Portal,
     CommandLine,
+    /// VCD's clients.
+    Vcd,
     /// Nobody asked: something came to its end.
     Itself,
 }
@@ -22,6 +24,7 @@ impl Via {
         match self {
             Via::Portal => "portal",
             Via::CommandLine => "command line",
+            Via::Vcd => "VCD API",
             Via::Itself => "by itself",
         }
     }

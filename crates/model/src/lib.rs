@@ -26,6 +26,7 @@ pub mod org;
 pub mod owner;
 pub mod permissions;
 pub mod placement;
+pub mod query;
 pub mod quota;
 pub mod right;
 pub mod role;

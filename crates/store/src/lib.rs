@@ -29,6 +29,7 @@ mod org;
 mod overview;
 mod owner;
 mod place;
+mod query;
 mod quota;
 mod role;
 mod session;

@@ -3,11 +3,13 @@ use crate::{
     Authorized, Store,
     constraint::mapped,
     list::{Build, ListSql, living_columns, since, sort},
+    query::{QuerySql, id, text, time, words},
 };
 use model::{
     Action, Actor, Error, OrgId, Result, TaskId, UserId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     task::{Task, TaskStatus},
 };
 use sqlx::FromRow;
@@ -24,6 +26,40 @@ const SQL: ListSql = ListSql {
     action: "t.operation",
     org: "t.org_id",
     owner: "t.user_id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "tasks t join organizations o on o.id = t.org_id",
+    metadata: false,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.operation"),
+        text("operation", "t.operation"),
+        text("operationName", "t.operation"),
+        id("org", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "t.user_id"),
+        text("ownerName", "t.user_name"),
+        id("object", "t.object_id"),
+        text("objectName", "t.object_name"),
+        text("objectType", "t.object_kind"),
+        time("startDate", "t.started_at"),
+        time("endDate", "t.ended_at"),
+        words(
+            "status",
+            "t.status",
+            &[
+                ("queued", "t.status = 'queued'"),
+                ("running", "t.status = 'running'"),
+                ("success", "t.status = 'success'"),
+                ("error", "t.status = 'error'"),
+                ("aborted", "t.status = 'aborted'"),
+            ],
+        ),
+    ],
 };
 
 #[derive(FromRow)]
@@ -109,6 +145,19 @@ impl Store {
 
     pub async fn tasks(&self, scope: Scope, q: &ListQuery) -> Result<Page<Task>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn tasks_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Task>> {
+        self.numbered(&QUERY, scope, q, read).await
+    }
+
+    /// The last one that a request began about something.
+    pub async fn task_of_request(&self, scope: Scope, object: Uuid, request: &str) -> Result<Option<Task>> {
+        let more = |b: &mut Build<'_>| {
+            b.push(" and t.object_id = ").push_bind(object).push(" and t.request_id = ").push_bind(request.to_owned());
+            b.push(" order by t.started_at desc, t.id desc limit 1");
+        };
+        Ok(self.few(&SQL, scope, more, read).await?.pop())
     }
 
     /// The latest, newest first.

@@ -7,12 +7,14 @@ use crate::{
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag},
     nic::{NicJson, SeenNic, nics_column},
+    query::{QuerySql, bool, id, number, text, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
     Action, Actor, Error, HubId, OrgId, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     vm::{Disk, Once, Power, Seen, Vm, VmSpec},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
@@ -55,6 +57,54 @@ pub(crate) const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: owned_or_shared!("t.owner_id", "t.vapp_id"),
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "vms t left join organizations o on o.id = t.org_id left join vdcs d on d.id = t.vdc_id \
+                 left join vapps a on a.id = t.vapp_id left join users u on u.id = t.owner_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("container", "t.vapp_id"),
+        id("vapp", "t.vapp_id"),
+        text("containerName", "a.name"),
+        id("vdc", "t.vdc_id"),
+        text("vdcName", "d.name"),
+        id("org", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "t.owner_id"),
+        text("ownerName", "u.name"),
+        text("guestOs", "t.os"),
+        number("numberOfCpus", "t.cpus"),
+        number("memoryMB", "t.memory_mb"),
+        text("ipAddress", "t.obs_ips[1]"),
+        text("hostName", "t.obs_node"),
+        text("hubName", "t.hub_id"),
+        bool("isVAppTemplate", "false"),
+        bool("isDeleted", "false"),
+        bool("isDeployed", "t.power <> 'off'"),
+        bool("isInMaintenanceMode", "false"),
+        time("dateCreated", "t.created_at"),
+        text("catalogName", "''"),
+        text("moref", "'vm-' || t.hub_name"),
+        words(
+            "status",
+            "t.obs_state",
+            &[
+                ("POWERED_ON", "t.obs_state in ('running', 'migrating') and t.power = 'on'"),
+                ("POWERED_OFF", "t.obs_state = 'stopped' and (t.power = 'off' or t.outside <> '' or t.problem <> '')"),
+                ("SUSPENDED", "t.obs_state = 'suspended' and t.power = 'suspended'"),
+                ("FAILED_CREATION", "t.problem <> '' and t.obs_state = ''"),
+                ("UNRESOLVED", "t.problem = '' and t.obs_state in ('', 'provisioning')"),
+                ("UNKNOWN", "t.obs_state in ('unknown', 'missing')"),
+            ],
+        ),
+    ],
 };
 
 /// As people count them, and as the filter by state has them.
@@ -239,6 +289,10 @@ impl Store {
 
     pub async fn vms(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vm>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn vms_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Vm>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// What its guest is told, sealed; None: nothing.

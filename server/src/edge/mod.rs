@@ -24,7 +24,7 @@ use tower_http::{
 };
 
 /// Addresses that programs call with a token of their own. Cookies mean nothing there, so neither does the page a call comes from.
-pub const API_PREFIXES: &[&str] = &["/api", "/cloudapi"];
+pub const API_PREFIXES: &[&str] = &["/api", "/cloudapi", "/oauth"];
 
 pub fn is_api(path: &str) -> bool {
     API_PREFIXES

@@ -133,7 +133,8 @@ pub(super) fn after_panic(_: Box<dyn Any + Send + 'static>) -> Response {
 pub(super) async fn render(request: Request, next: Next) -> Response {
     let context = request.extensions().get::<RequestContext>().cloned();
     let form = Form::wanted(request.headers());
-    let for_browser = form == Form::Page && !is_api(request.uri().path());
+    let api = is_api(request.uri().path()).then(|| request.uri().path().to_owned());
+    let for_browser = form == Form::Page && api.is_none();
     let mut answer = next.run(request).await;
     let id = context.as_ref().map_or("", RequestContext::id);
     let problem = match answer.extensions_mut().remove::<Problem>() {
@@ -148,6 +149,8 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
         None => return answer,
     };
     let (kind, body) = match form {
+        // clients of the APIs read errors in one form, whatever they accept
+        _ if let Some(path) = &api => vcd::body_of(path, problem.status.as_u16(), &problem.detail),
         Form::Page => ("text/html; charset=utf-8", problem.page(id)),
         Form::Json => ("application/json", problem.json(id)),
         Form::Plain => ("text/plain; charset=utf-8", problem.plain(id)),
@@ -156,7 +159,7 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if form == Form::Page {
+    if form == Form::Page && api.is_none() {
         headers.insert(header::CONTENT_SECURITY_POLICY, POLICY.clone());
     }
     *answer.body_mut() = Body::from(body);

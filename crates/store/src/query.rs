@@ -1,0 +1,237 @@
+//! Numbered pages of what fits a filter, for VCD's clients. Which field is which column is a table of each noun; what
+//! clients write is always bound.
+use crate::{
+    Store,
+    constraint::mapped,
+    list::{Build, ListSql},
+};
+use model::{
+    Error, Result,
+    decide::Scope,
+    query::{Clause, Filter, Found, Numbered, Op},
+};
+use sqlx::{FromRow, postgres::PgRow};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// A field that clients filter and sort by.
+pub(crate) struct Field {
+    pub name: &'static str,
+    pub expr: &'static str,
+    pub kind: FieldKind,
+}
+
+pub(crate) enum FieldKind {
+    Text,
+    /// A reference: by id, URN or address.
+    Id,
+    Number,
+    Bool,
+    Time,
+    /// VCD's words, and the condition that each stands for.
+    Words(&'static [(&'static str, &'static str)]),
+}
+
+macro_rules! field_kinds {
+    ($($make:ident $kind:ident),*) => {$(
+        pub(crate) const fn $make(name: &'static str, expr: &'static str) -> Field {
+            Field { name, expr, kind: FieldKind::$kind }
+        }
+    )*};
+}
+field_kinds!(text Text, id Id, number Number, bool Bool, time Time);
+
+/// `expr` sorts them.
+pub(crate) const fn words(
+    name: &'static str,
+    expr: &'static str,
+    words: &'static [(&'static str, &'static str)],
+) -> Field {
+    Field { name, expr, kind: FieldKind::Words(words) }
+}
+
+/// What a noun can be asked by.
+pub(crate) struct QuerySql {
+    pub list: &'static ListSql,
+    /// The tables that the fields are of: what only columns need is not counted along.
+    pub count_from: &'static str,
+    pub fields: &'static [Field],
+    pub metadata: bool,
+}
+
+impl Store {
+    pub(crate) async fn numbered<R, T>(
+        &self,
+        sql: &QuerySql,
+        scope: Scope,
+        q: &Numbered,
+        read: fn(R) -> Result<T>,
+    ) -> Result<Found<T>>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
+        let list = sql.list;
+        let mut rows = Build::new(format!("select {} from {} where {}", list.columns, list.from, list.living));
+        let mut count = Build::new(format!("select count(*) from {} where {}", sql.count_from, list.living));
+        for b in [&mut rows, &mut count] {
+            list.within(b, scope);
+            if !q.filter.is_empty() {
+                b.push(" and ");
+                filter(b, sql, &q.filter)?;
+            }
+        }
+        let by = match &q.sort {
+            Some((name, _)) => Some(sql.field(name)?.expr),
+            None => None,
+        };
+        let way = if q.sort.as_ref().is_some_and(|(_, down)| *down) { "desc" } else { "asc" };
+        rows.push(" order by ");
+        if let Some(expr) = by {
+            rows.push(format_args!("{expr} {way}, "));
+        }
+        rows.push(format_args!("t.id {way} limit {} offset {}", q.size, q.offset()));
+        let (items, total) = tokio::join!(
+            rows.build_query_as::<R>().fetch_all(&self.pool),
+            count.build_query_scalar::<i64>().fetch_one(&self.pool)
+        );
+        let items = items.map_err(mapped)?.into_iter().map(read).collect::<Result<_>>()?;
+        Ok(Found { items, total: total.map_err(mapped)? })
+    }
+}
+
+impl QuerySql {
+    fn field(&self, name: &str) -> Result<&'static Field> {
+        self.fields.iter().find(|f| f.name == name).ok_or_else(|| {
+            let all: Vec<&str> = self.fields.iter().map(|f| f.name).collect();
+            Error::BadRequest(format!(
+                "There is no field {} to ask by. There are: {}.",
+                name.chars().take(64).collect::<String>(),
+                all.join(", ")
+            ))
+        })
+    }
+}
+
+fn filter(b: &mut Build<'_>, sql: &QuerySql, f: &Filter) -> Result<()> {
+    let (parts, join) = match f {
+        Filter::Is(clause) => return one(b, sql, clause),
+        Filter::All(parts) => (parts, " and "),
+        Filter::Any(parts) => (parts, " or "),
+    };
+    if parts.is_empty() {
+        b.push("true");
+        return Ok(());
+    }
+    b.push("(");
+    for (i, part) in parts.iter().enumerate() {
+        if i > 0 {
+            b.push(join);
+        }
+        filter(b, sql, part)?;
+    }
+    b.push(")");
+    Ok(())
+}
+
+fn one(b: &mut Build<'_>, sql: &QuerySql, c: &Clause) -> Result<()> {
+    if let Some(key) = c.field.strip_prefix("metadata") {
+        return metadata(b, sql, key, c);
+    }
+    let field = sql.field(&c.field)?;
+    let (expr, op) = (field.expr, c.op.sql());
+    let text = c.value.text();
+    let odd = |what: &str| {
+        let shown: String = text.chars().take(64).collect();
+        Error::BadRequest(format!("{} takes {what}, and not “{shown}”.", field.name))
+    };
+    match &field.kind {
+        // no column holds it, and PostgreSQL takes it in no text
+        _ if text.contains('\0') => return Err(odd("text")),
+        FieldKind::Text if c.value.has_stars() => {
+            let not = if c.op == Op::IsNot { "not " } else { "" };
+            b.push(format_args!("coalesce({expr}, '') {not}like ")).push_bind(c.value.pattern());
+        }
+        FieldKind::Text => {
+            b.push(format_args!("coalesce({expr}, '') {op} ")).push_bind(text);
+        }
+        FieldKind::Id => {
+            let same = match c.op {
+                Op::Is => "is not distinct from",
+                Op::IsNot => "is distinct from",
+                _ => return Err(odd("only == and !=")),
+            };
+            match c.value.id() {
+                Some(id) => b.push(format_args!("{expr} {same} ")).push_bind(id),
+                // what names nothing is nothing
+                None => b.push(if c.op == Op::Is { "false" } else { "true" }),
+            };
+        }
+        FieldKind::Number => {
+            let n: i64 = text.trim().parse().map_err(|_| odd("a whole number"))?;
+            b.push(format_args!("{expr} {op} ")).push_bind(n);
+        }
+        FieldKind::Bool => {
+            let wanted = match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "1" => true,
+                "false" | "0" => false,
+                _ => return Err(odd("true or false")),
+            };
+            b.push(format_args!("({expr}) {op} ")).push_bind(wanted);
+        }
+        FieldKind::Time => {
+            let at =
+                OffsetDateTime::parse(text.trim(), &Rfc3339).map_err(|_| odd("a time such as 2026-01-31T12:00:00Z"))?;
+            b.push(format_args!("{expr} {op} ")).push_bind(at);
+        }
+        FieldKind::Words(known) => {
+            let not = match c.op {
+                Op::Is => "",
+                Op::IsNot => "not ",
+                _ => return Err(odd("only == and !=")),
+            };
+            // `PRE_RUNNING` and `preRunning` are one word
+            let plain = |w: &str| w.replace('_', "").to_lowercase();
+            let found = known.iter().find(|(word, _)| plain(word) == plain(text.trim()));
+            // a state that nothing here is ever in
+            b.push(format_args!("{not}({})", found.map_or("false", |(_, condition)| condition)));
+        }
+    }
+    Ok(())
+}
+
+/// `metadata:key==STRING:value`, `metadata@SYSTEM:key==NUMBER:5`.
+fn metadata(b: &mut Build<'_>, sql: &QuerySql, key: &str, c: &Clause) -> Result<()> {
+    let (domain, key) = match key.strip_prefix('@') {
+        Some(rest) => rest.split_once(':').unwrap_or((rest, "")),
+        None => ("GENERAL", key.strip_prefix(':').unwrap_or("")),
+    };
+    if !sql.metadata || key.is_empty() {
+        return Err(Error::BadRequest("Metadata is asked for as metadata:key==STRING:value.".into()));
+    }
+    let text = c.value.text();
+    let (kind, value) = match text.split_once(':') {
+        Some((kind @ ("STRING" | "NUMBER" | "BOOLEAN" | "DATETIME"), value)) => (kind.to_lowercase(), value.to_owned()),
+        _ => ("string".to_owned(), text),
+    };
+    if value.contains('\0') || key.contains('\0') {
+        return Err(Error::BadRequest("Metadata has no such character.".into()));
+    }
+    b.push(if c.op == Op::IsNot { "not " } else { "" });
+    b.push("exists (select from metadata m where m.object_id = t.id and m.domain = ");
+    b.push_bind(domain.to_lowercase()).push(" and m.visibility <> 'private' and m.key = ").push_bind(key.to_owned());
+    b.push(" and m.type = ").push_bind(kind);
+    match (c.value.has_stars(), c.op) {
+        (true, _) => {
+            let pattern = c.value.pattern();
+            let pattern = pattern.split_once(':').map_or(pattern.clone(), |(_, p)| p.to_owned());
+            b.push(" and m.value like ").push_bind(pattern);
+        }
+        (false, Op::Is | Op::IsNot) => {
+            b.push(" and m.value = ").push_bind(value);
+        }
+        (false, op) => {
+            b.push(format_args!(" and m.value {} ", op.sql())).push_bind(value);
+        }
+    }
+    b.push(")");
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! `/api`: documents in XML, one file a thing.
+pub(crate) mod org;
+pub(crate) mod task;
+
+use crate::routes::Routes;
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    let routes = org::routes(routes);
+    task::routes(routes)
+}

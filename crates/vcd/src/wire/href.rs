@@ -1,0 +1,123 @@
+//! Addresses of things, absolute: clients follow them as they stand, and split them at fixed places.
+use model::{
+    AffinityId, CatalogId, DiskId, NetworkId, OrgId, PolicyId, RoleId, TaskId, TemplateId, UserId, VappId, VdcId, VmId,
+};
+use std::fmt::Display;
+use uuid::Uuid;
+
+/// This site as the client named it: `https://cloud.example.com`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Base(pub(crate) String);
+
+macro_rules! hrefs {
+    ($($name:ident $id:ty, $path:literal;)*) => {$(
+        pub(crate) fn $name(&self, id: $id) -> String {
+            format!(concat!("{}/api/", $path), self.0, id = id)
+        }
+    )*};
+}
+
+impl Base {
+    hrefs! {
+        org OrgId, "org/{id}";
+        admin_org OrgId, "admin/org/{id}";
+        tasks_list OrgId, "tasksList/{id}";
+        vdc VdcId, "vdc/{id}";
+        admin_vdc VdcId, "admin/vdc/{id}";
+        catalog CatalogId, "catalog/{id}";
+        admin_catalog CatalogId, "admin/catalog/{id}";
+        catalog_item TemplateId, "catalogItem/{id}";
+        template TemplateId, "vAppTemplate/vappTemplate-{id}";
+        template_vm Uuid, "vAppTemplate/vm-{id}";
+        media TemplateId, "media/{id}";
+        vapp VappId, "vApp/vapp-{id}";
+        vm VmId, "vApp/vm-{id}";
+        disk DiskId, "disk/{id}";
+        network NetworkId, "network/{id}";
+        admin_network NetworkId, "admin/network/{id}";
+        user UserId, "admin/user/{id}";
+        role RoleId, "admin/role/{id}";
+        right Uuid, "admin/right/{id}";
+        task TaskId, "task/{id}";
+        affinity AffinityId, "vmAffinityRule/{id}";
+        provider_vdc Uuid, "admin/providervdc/{id}";
+    }
+
+    pub(crate) fn api(&self, rest: impl Display) -> String {
+        format!("{}/api/{rest}", self.0)
+    }
+
+    pub(crate) fn cloudapi(&self, rest: impl Display) -> String {
+        format!("{}/cloudapi/{rest}", self.0)
+    }
+
+    /// A storage policy within a VDC. Each VDC has its own profile of it, so the address has an id made of both.
+    pub(crate) fn storage_profile(&self, vdc: VdcId, policy: PolicyId) -> String {
+        self.api(format_args!("vdcStorageProfile/{}", mixed(vdc.0, policy.0)))
+    }
+
+    pub(crate) fn admin_storage_profile(&self, vdc: VdcId, policy: PolicyId) -> String {
+        self.api(format_args!("admin/vdcStorageProfile/{}", mixed(vdc.0, policy.0)))
+    }
+}
+
+pub(crate) fn urn(kind: &str, id: impl Display) -> String {
+    format!("urn:vcloud:{kind}:{id}")
+}
+
+/// Changes the version of a UUID from 7 to 8 and back: ids that stand for something within another thing are made by it, so that they
+/// differ from the thing's own and lead back to it.
+const WITHIN: u128 = 0xf << 76;
+
+/// An id for two things together, the same each time; with one of them it leads to the other.
+pub(crate) fn mixed(a: Uuid, b: Uuid) -> Uuid {
+    // of two versions 7 nothing is left, so both nibbles are set again
+    const AGAIN: u128 = (0x8 << 76) | (0x8 << 60);
+    Uuid::from_u128(a.as_u128() ^ b.as_u128() ^ AGAIN)
+}
+
+/// A machine of a template, by its place in it.
+pub(crate) fn template_vm_id(template: TemplateId, index: usize) -> Uuid {
+    let id = template.0.as_u128() ^ WITHIN;
+    let low = (id as u16).wrapping_add(index as u16 + 1);
+    Uuid::from_u128((id & !0xffff) | u128::from(low))
+}
+
+/// The templates that such an id can be of, each with the machine's place in it.
+pub(crate) fn templates_of(vm: Uuid) -> impl Iterator<Item = (TemplateId, usize)> {
+    (0..model::vapp::MOST_VMS).map(move |index| {
+        let low = (vm.as_u128() as u16).wrapping_sub(index as u16 + 1);
+        (TemplateId(Uuid::from_u128(((vm.as_u128() & !0xffff) | u128::from(low)) ^ WITHIN)), index)
+    })
+}
+
+/// An id for something that has only a name, as a right: the same everywhere.
+pub(crate) fn derived(kind: &str, name: &str) -> Uuid {
+    let hash = ring::digest::digest(&ring::digest::SHA256, format!("{kind}/{name}").as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.as_ref()[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}
+
+pub(crate) fn right_id(name: &str) -> Uuid {
+    derived("right", name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_within_a_thing_lead_back_to_it() {
+        let template = TemplateId(Uuid::now_v7());
+        for index in [0, 1, 127] {
+            let vm = template_vm_id(template, index);
+            assert_eq!(vm.get_version_num(), 8);
+            assert!(templates_of(vm).any(|found| found == (template, index)));
+        }
+        let (vdc, policy) = (Uuid::now_v7(), Uuid::now_v7());
+        assert_eq!(mixed(mixed(vdc, policy), policy), vdc);
+        assert_eq!(mixed(vdc, policy).get_version_num(), 8);
+        assert_eq!(right_id("vApp: Copy"), right_id("vApp: Copy"));
+    }
+}

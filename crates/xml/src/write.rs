@@ -1,0 +1,128 @@
+//! Writes a document from its first to its last character; nothing is built in between.
+use std::fmt::{Display, Write};
+
+/// Elements are opened with their attributes and closed by the end of the function that fills them, so none stays open.
+#[derive(Clone, Debug, Default)]
+pub struct Writer {
+    out: String,
+}
+
+impl Writer {
+    /// A document, with its declaration.
+    pub fn document() -> Writer {
+        let mut out = String::with_capacity(4096);
+        out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        Writer { out }
+    }
+
+    pub fn into_string(self) -> String {
+        self.out
+    }
+
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    fn begin(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
+        self.out.push('<');
+        self.out.push_str(name);
+        for (name, value) in attributes {
+            self.out.push(' ');
+            self.out.push_str(name);
+            self.out.push_str("=\"");
+            // a String never refuses
+            let _ = write!(Escaped(&mut self.out), "{value}");
+            self.out.push('"');
+        }
+    }
+
+    /// An element with others in it.
+    pub fn el(&mut self, name: &str, attributes: &[(&str, &dyn Display)], fill: impl FnOnce(&mut Writer)) {
+        self.begin(name, attributes);
+        self.out.push('>');
+        let before = self.out.len();
+        fill(self);
+        if self.out.len() == before {
+            self.out.pop();
+            self.out.push_str("/>");
+        } else {
+            self.end(name);
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        self.out.push_str("</");
+        self.out.push_str(name);
+        self.out.push('>');
+    }
+
+    /// An element without content.
+    pub fn empty(&mut self, name: &str, attributes: &[(&str, &dyn Display)]) {
+        self.begin(name, attributes);
+        self.out.push_str("/>");
+    }
+
+    /// An element with text in it.
+    pub fn text(&mut self, name: &str, value: impl Display) {
+        self.text_with(name, &[], value);
+    }
+
+    pub fn text_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
+        self.begin(name, attributes);
+        self.out.push('>');
+        let _ = write!(Escaped(&mut self.out), "{value}");
+        self.end(name);
+    }
+}
+
+/// What XML can't carry is left out; the rest is written so that it reads back as it was.
+struct Escaped<'a>(&'a mut String);
+
+impl Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for c in text.chars() {
+            match c {
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '&' => self.0.push_str("&amp;"),
+                '"' => self.0.push_str("&quot;"),
+                // readers turn these into spaces or drop them where they stand bare
+                '\n' => self.0.push_str("&#10;"),
+                '\r' => self.0.push_str("&#13;"),
+                '\t' => self.0.push_str("&#9;"),
+                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+                c => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, parse};
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        let odd = "a<b>&\"'\n\r\t ü \u{1F600}";
+        let mut w = Writer::document();
+        w.el("A", &[("x", &odd), ("n", &3)], |w| {
+            w.text("B", odd);
+            w.el("C", &[], |_| {});
+            w.empty("D", &[("y", &"\u{0}z")]);
+        });
+        let text = w.into_string();
+        let limits =
+            Limits { what: "test", bytes: 4096, depth: 8, elements: 9, attributes: 9, name_bytes: 9, lenient: false };
+        let root = parse(&text, &limits).expect("well formed");
+        assert_eq!((root.attr("x"), root.attr("n")), (Some(odd), Some("3")));
+        assert_eq!(root.child("B").map(|b| b.text.as_str()), Some(odd));
+        assert!(root.child("C").is_some_and(|c| c.text.is_empty()));
+        assert_eq!(root.child("D").and_then(|d| d.attr("y")), Some("z"));
+    }
+}
