@@ -6,4 +6,5 @@ pub(crate) mod href;
 pub(crate) mod media;
 pub(crate) mod operation;
 pub(crate) mod params;
+pub(crate) mod rasd;
 pub(crate) mod times;
