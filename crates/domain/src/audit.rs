@@ -5,10 +5,16 @@ use model::{
     audit::AuditEntry,
     decide::list_scope,
     list::{ListQuery, Page},
+    query::{Found, Numbered},
 };
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<AuditEntry>> {
     d.store.audit(list_scope(actor, Action::AuditList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<AuditEntry>> {
+    d.store.audit_query(list_scope(actor, Action::AuditList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, org: Option<OrgId>, id: AuditId) -> Result<AuditEntry> {

@@ -6,6 +6,7 @@ use model::{
     conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     template::Template,
 };
 use store::Record;
@@ -15,12 +16,22 @@ pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) 
     d.store.catalogs(list_scope(actor, Action::CatalogList, org)?, q).await
 }
 
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Catalog>> {
+    d.store.catalogs_query(list_scope(actor, Action::CatalogList, org)?, q).await
+}
+
 pub async fn get(d: &Domain, actor: &Actor, id: CatalogId) -> Result<Catalog> {
     Ok(d.store.catalog(actor, Action::CatalogView, id).await?.into_inner())
 }
 
 pub async fn templates(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Template>> {
     d.store.templates(list_scope(actor, Action::CatalogList, org)?, q).await
+}
+
+/// Templates and media, as VCD's clients ask.
+pub async fn query_templates(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Template>> {
+    d.store.templates_query(list_scope(actor, Action::CatalogList, org)?, q).await
 }
 
 pub async fn template(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Template> {

@@ -4,8 +4,9 @@ use crate::{Domain, quota};
 use model::{
     Action, Actor, DiskId, Error, Kind, OrgId, Problems, Result, TaskId, VdcId, VmId, can, conflict,
     decide::{Resource, authorize, list_scope},
-    disk::{Bus, Disk, DiskSpec, MOST_IN_VM, check_growth, check_size, hub_name},
+    disk::{Bus, Disk, DiskSpec, MOST_IN_VM, Slot, check_growth, check_size, hub_name},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     quota::Amount,
     vm::{self, Vm},
 };
@@ -14,6 +15,11 @@ use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Disk>> {
     d.store.disks(list_scope(actor, Action::DiskList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Disk>> {
+    d.store.disks_query(list_scope(actor, Action::DiskList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: DiskId) -> Result<Disk> {
@@ -143,6 +149,17 @@ pub(crate) async fn changed(tx: &mut Write<'_>, vm: &Vm) -> Result<()> {
 
 /// An independent disk is put into a machine: at once where its hub can, else at its next start.
 pub async fn attach(d: &Domain, actor: &Actor, vm: VmId, disk: DiskId) -> Result<Option<TaskId>> {
+    attach_at(d, actor, vm, disk, None).await
+}
+
+/// The same, where a client wants it.
+pub async fn attach_at(
+    d: &Domain,
+    actor: &Actor,
+    vm: VmId,
+    disk: DiskId,
+    slot: Option<Slot>,
+) -> Result<Option<TaskId>> {
     let action = Action::VmDiskAttach;
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
@@ -160,6 +177,9 @@ pub async fn attach(d: &Domain, actor: &Actor, vm: VmId, disk: DiskId) -> Result
         }
         room(&vm)?;
         tx.disk_attach(&disk, &vm).await?;
+        if let Some(slot) = slot {
+            tx.disk_slot(disk.id, slot).await?;
+        }
         changed(&mut tx, &vm).await?;
         tx.enqueue(Kind::Disk, disk.id, disk.org, disk.hub.as_ref().or(vm.hub.as_ref())).await?;
         let record = Record::new(action, vm.org, vm.id, &vm.name).of(vm.owner).after(&as_spec(&disk));
@@ -222,8 +242,9 @@ async fn add_one(tx: &mut Write<'_>, vm: &Vm, spec: DiskSpec) -> Result<DiskSpec
     quota::reserve(tx, vm.vdc, vm.owner, &storage(spec.size_mb)).await?;
     let policy = tx.storage_take_named(vm.vdc, &[(spec.policy.as_str(), spec.size_mb)]).await?;
     let policy = *policy.first().ok_or_else(|| Error::Internal("no policy was taken".into()))?;
+    let id = DiskId(Uuid::now_v7());
     tx.disk_insert(&NewDisk {
-        id: DiskId(Uuid::now_v7()),
+        id,
         org: vm.org,
         vdc: vm.vdc,
         owner: vm.owner,
@@ -237,6 +258,9 @@ async fn add_one(tx: &mut Write<'_>, vm: &Vm, spec: DiskSpec) -> Result<DiskSpec
         hub_name: "",
     })
     .await?;
+    if let Some(slot) = spec.slot {
+        tx.disk_slot(id, slot).await?;
+    }
     Ok(spec)
 }
 
@@ -322,7 +346,12 @@ pub async fn set_all(
         let vm = hold_vm(&mut tx, action, vm).await?;
         for known in vm.disks.iter().filter(|k| k.own()) {
             match wanted.iter().find(|(id, _)| id.is_some() && *id == known.id) {
-                Some((_, s)) => change_one(&mut tx, &vm, known, s.size_mb, s.bus).await?,
+                Some((_, s)) => {
+                    change_one(&mut tx, &vm, known, s.size_mb, s.bus).await?;
+                    if let (Some(id), Some(slot)) = (known.id, s.slot.filter(|slot| known.slot != Some(*slot))) {
+                        tx.disk_slot(id, slot).await?;
+                    }
+                }
                 None => {
                     removable(&vm, known)?;
                     tx.vm_disk_remove(known.id.ok_or(Error::NotFound(Kind::Disk))?).await?;
@@ -348,6 +377,7 @@ fn in_vm(k: &vm::Disk) -> DiskSpec {
         size_mb: k.size_mb,
         bus: k.bus,
         policy: k.policy.clone(),
+        slot: k.slot,
     }
 }
 
@@ -358,5 +388,6 @@ pub(crate) fn as_spec(disk: &Disk) -> DiskSpec {
         size_mb: disk.size_mb,
         bus: disk.bus,
         policy: disk.policy.clone(),
+        slot: None,
     }
 }

@@ -5,12 +5,18 @@ use model::{
     decide::{Resource, list_scope},
     event::{Change, Event},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     share,
 };
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Event>> {
     d.store.events(list_scope(actor, Action::EventList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Event>> {
+    d.store.events_query(list_scope(actor, Action::EventList, org)?, q).await
 }
 
 /// The latest about one thing of an organization; none for those who see none.

@@ -5,12 +5,18 @@ use model::{
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     network::{Network, NetworkForm, NetworkSpec, NetworkUse},
+    query::{Found, Numbered},
 };
 use store::{Record, Write};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Network>> {
     d.store.networks(list_scope(actor, Action::NetworkList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Network>> {
+    d.store.networks_query(list_scope(actor, Action::NetworkList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: NetworkId) -> Result<Network> {

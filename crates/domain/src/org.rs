@@ -5,6 +5,7 @@ use model::{
     decide::{Resource, Scope, authorize},
     list::{ListQuery, Page},
     org::{NewOrg, Org, OrgSpec},
+    query::{Found, Numbered},
     role::Predefined,
     site::Sites,
 };
@@ -14,6 +15,21 @@ use uuid::Uuid;
 pub async fn list(d: &Domain, actor: &Actor, q: &ListQuery) -> Result<Page<Org>> {
     authorize(actor, Action::OrgList, Resource::Installation)?;
     d.store.orgs(Scope::All, q).await
+}
+
+/// As VCD's clients ask: all of them for the provider, and their own for everybody else.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Org>> {
+    let scope = match org.or((!actor.provider).then_some(actor.org)) {
+        None => {
+            authorize(actor, Action::OrgList, Resource::Installation)?;
+            Scope::All
+        }
+        Some(org) => {
+            authorize(actor, Action::OrgView, Resource::Of(org))?;
+            Scope::Org(org)
+        }
+    };
+    d.store.orgs_query(scope, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: OrgId) -> Result<Org> {

@@ -4,6 +4,7 @@ use model::{
     Action, Actor, Error, Kind, OrgId, Result, Rights, RoleId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     role::{Role, RoleForm},
 };
 use store::Record;
@@ -11,6 +12,11 @@ use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Role>> {
     d.store.roles(list_scope(actor, Action::RoleList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Role>> {
+    d.store.roles_query(list_scope(actor, Action::RoleList, org)?, q).await
 }
 
 /// `place`: the organization it is looked at in; how many users have it is told for that one.

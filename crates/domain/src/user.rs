@@ -5,6 +5,7 @@ use model::{
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     name,
+    query::{Found, Numbered},
     role::{Predefined, Role},
     user::{NewUser, Password, User, UserSpec},
 };
@@ -13,6 +14,11 @@ use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<User>> {
     d.store.users(list_scope(actor, Action::UserList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<User>> {
+    d.store.users_query(list_scope(actor, Action::UserList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: UserId) -> Result<User> {

@@ -10,6 +10,7 @@ use model::{
     list::{ListQuery, Page},
     name,
     nic::NicSpec,
+    query::{Found, Numbered},
     quota::Amount,
     template::{Template, TemplateVm},
     vapp::{Vapp, VappSpec},
@@ -21,6 +22,11 @@ use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vapp>> {
     d.store.vapps(list_scope(actor, Action::VappList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Vapp>> {
+    d.store.vapps_query(list_scope(actor, Action::VappList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: VappId) -> Result<Vapp> {
@@ -51,6 +57,20 @@ pub struct Deploy {
     pub guest: Guest,
     /// By the machine's name in the template, and empty for those of the whole vApp; then by key.
     pub properties: BTreeMap<String, BTreeMap<String, String>>,
+    /// What differs from one machine to another, by its name in the template.
+    pub each: BTreeMap<String, Each>,
+}
+
+/// One of a template's machines, as it is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Each {
+    /// None: as the vApp if it is the only one, else as in the template.
+    pub name: Option<String>,
+    pub description: String,
+    /// Empty: made from the name.
+    pub computer_name: String,
+    /// In the place of what all guests are told.
+    pub guest: Option<Guest>,
 }
 
 impl Deploy {
@@ -60,7 +80,11 @@ impl Deploy {
             let of = if p.shared { "" } else { t.name.as_str() };
             self.properties.get(of)?.get(&p.key).cloned()
         };
-        Ok(Guest { properties: filled(&t.properties, given)?, ..self.guest.clone() })
+        let told = self.each.get(&t.name).and_then(|e| e.guest.as_ref()).unwrap_or(&self.guest);
+        let mut properties = filled(&t.properties, given)?;
+        // what the template did not ask for is the guest's all the same
+        properties.extend(told.properties.iter().filter(|p| !t.properties.iter().any(|q| q.key == p.key)).cloned());
+        Ok(Guest { properties, ..told.clone() })
     }
 }
 
@@ -102,6 +126,7 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
         }
         let mut problems = Problems::default();
         guest::check(&ask.guest, &mut problems);
+        ask.each.values().filter_map(|e| e.guest.as_ref()).for_each(|g| guest::check(g, &mut problems));
         check_parameters(&template, &ask, &mut problems);
         let vms = template.vms.iter().map(|t| machine(&template, t, &ask, &mut problems)).collect();
         let mut guests = Vec::new();
@@ -134,6 +159,7 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
             description: &spec.description,
             instance_of: template.by_instance.then_some(template.source.as_str()),
             parameters: parameters.as_deref(),
+            auto: false,
         };
         create_with(d, actor, action, new, &spec, &guests).await
     })
@@ -157,24 +183,30 @@ pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, told
         problems.done()?;
         let spec = spec.check()?;
         let guests = vec![told; spec.vms.len()];
-        let new = NewVapp {
-            id: VappId(Uuid::now_v7()),
-            org: actor.org,
-            vdc,
-            owner: None,
-            template: None,
-            name: &spec.name,
-            description: &spec.description,
-            instance_of: None,
-            parameters: None,
-        };
+        let new = plain(actor, vdc, &spec);
         create_with(d, actor, action, new, &spec, &guests).await
     })
     .await
 }
 
+/// A vApp that is of no template as a whole.
+pub(crate) fn plain<'a>(actor: &Actor, vdc: VdcId, spec: &'a VappSpec) -> NewVapp<'a> {
+    NewVapp {
+        id: VappId(Uuid::now_v7()),
+        org: actor.org,
+        vdc,
+        owner: None,
+        template: None,
+        name: &spec.name,
+        description: &spec.description,
+        instance_of: None,
+        parameters: None,
+        auto: false,
+    }
+}
+
 /// Everything in one transaction: quota, vApp, machines, work, task, event and audit. `told`: what the guest of each machine is.
-async fn create_with(
+pub(crate) async fn create_with(
     d: &Domain,
     actor: &Actor,
     action: Action,
@@ -260,7 +292,7 @@ fn check_parameters(template: &Template, ask: &Deploy, problems: &mut Problems) 
 }
 
 /// A machine of the template, with what was asked for instead.
-fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Problems) -> VmSpec {
+pub fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Problems) -> VmSpec {
     let size = ask.sizes.get(&t.name).cloned().unwrap_or_default();
     let mut disks = t.disks.clone();
     if let (Some(wished), Some(first)) = (size.disk_mb, disks.first_mut()) {
@@ -273,10 +305,14 @@ fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Pro
         disk.policy = size.storage.clone();
     }
     // one machine takes the vApp's name, several keep their own
-    let name = if template.vms.len() == 1 { ask.name.clone() } else { t.name.clone() };
+    let each = ask.each.get(&t.name).cloned().unwrap_or_default();
+    let own = if template.vms.len() == 1 { ask.name.clone() } else { t.name.clone() };
+    let name = each.name.unwrap_or(own);
     let resized = size.cpus.is_some_and(|c| c != t.cpus) || size.memory_mb.is_some_and(|m| m != t.memory_mb);
     VmSpec {
         name,
+        description: each.description,
+        computer_name: each.computer_name,
         sizing: size.sizing,
         cpus: size.cpus.unwrap_or(t.cpus),
         memory_mb: size.memory_mb.unwrap_or(t.memory_mb),

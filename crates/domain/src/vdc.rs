@@ -6,6 +6,7 @@ use model::{
     list::{ListQuery, Page},
     name,
     org::Org,
+    query::{Found, Numbered},
     site::Sites,
     vdc::{Vdc, VdcSpec},
 };
@@ -14,6 +15,11 @@ use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vdc>> {
     d.store.vdcs(list_scope(actor, Action::VdcList, org)?, q).await
+}
+
+/// As VCD's clients ask.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Vdc>> {
+    d.store.vdcs_query(list_scope(actor, Action::VdcList, org)?, q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: VdcId) -> Result<Vdc> {

@@ -163,6 +163,7 @@ pub struct Template {
     pub catalog: CatalogId,
     pub catalog_name: String,
     pub catalog_owner: Option<UserId>,
+    pub catalog_owner_name: String,
     /// With whom of its organization, and with which others, its catalog is shared.
     pub shares: Vec<Grant>,
     pub seen_by_all: bool,
@@ -181,6 +182,8 @@ pub struct Template {
     pub icon: String,
     pub vms: Vec<TemplateVm>,
     pub parameters: Vec<Parameter>,
+    /// Of the files of its newest version, in bytes; None: it has no files, or they did not come to their end yet.
+    pub size: Option<i64>,
     /// Where it is to be had now.
     pub hubs: Vec<HubId>,
     /// While every hub that has it is silent: when one was last heard.
@@ -210,6 +213,11 @@ impl Template {
     /// Its first upload has not come to its end.
     pub fn blank(&self) -> bool {
         self.source.is_empty() && self.kind == ItemKind::Template && self.vms.is_empty()
+    }
+
+    /// There is something to deploy or to insert.
+    pub fn ready(&self) -> bool {
+        !self.source.is_empty() || self.size.is_some()
     }
 
     /// No hub has it any more.

@@ -3,6 +3,7 @@ use crate::{
     Store,
     constraint::mapped,
     list::{Build, ListSql, living_columns, since, sort},
+    query::{QuerySql, id, text, time, words},
 };
 use model::{
     Action, Actor, AuditId, Error, OrgId, Result, UserId,
@@ -10,6 +11,7 @@ use model::{
     decide::Scope,
     field_changes,
     list::{ListQuery, Page},
+    query::{Found, Numbered},
 };
 use sqlx::{FromRow, types::Json};
 use std::collections::BTreeMap;
@@ -34,6 +36,37 @@ const SQL: ListSql = ListSql {
     action: "t.action",
     org: "t.org_id",
     owner: "t.user_id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "audit t left join organizations o on o.id = t.org_id",
+    metadata: false,
+    fields: &[
+        id("id", "t.id"),
+        id("eventId", "t.id"),
+        id("org", "t.org_id"),
+        id("org.id", "t.org_id"),
+        text("org.name", "o.name"),
+        text("orgName", "o.name"),
+        id("operatingOrg.id", "t.org_id"),
+        id("user", "t.user_id"),
+        id("user.id", "t.user_id"),
+        text("user.name", "t.user_name"),
+        text("userName", "t.user_name"),
+        text("eventType", "t.action"),
+        text("type", "t.action"),
+        text("entityType", "t.object_kind"),
+        id("entity", "t.object_id"),
+        id("eventEntity.id", "t.object_id"),
+        text("eventEntity.name", "t.object_name"),
+        text("entityName", "t.object_name"),
+        text("description", "t.reason"),
+        words("eventStatus", "t.result", &[("SUCCESS", "t.result = 'done'"), ("FAILURE", "t.result <> 'done'")]),
+        time("timestamp", "t.created_at"),
+        time("timeStamp", "t.created_at"),
+    ],
 };
 
 #[derive(FromRow)]
@@ -133,6 +166,10 @@ impl<'a> Refusal<'a> {
 impl Store {
     pub async fn audit(&self, scope: Scope, q: &ListQuery) -> Result<Page<AuditEntry>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn audit_query(&self, scope: Scope, q: &Numbered) -> Result<Found<AuditEntry>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// One entry, within what the reader may see.

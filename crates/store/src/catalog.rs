@@ -3,6 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, number, text, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
@@ -10,6 +11,7 @@ use model::{
     catalog::{Catalog, CatalogSpec},
     decide::{Resource, Scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
@@ -34,6 +36,40 @@ const SQL: ListSql = ListSql {
     org: "t.org_id = {} or t.shared_to_all or exists (select from catalog_shares s where s.catalog_id = t.id and s.org_id = {})",
     // what the provider shares to an organization is for everybody of it
     owner: concat!("t.org_id <> {org} or ", owned_or_shared!("t.owner_id", "t.id")),
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "catalogs t left join organizations o on o.id = t.org_id left join users u on u.id = t.owner_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("org", "t.org_id"),
+        id("org.id", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "t.owner_id"),
+        id("owner.id", "t.owner_id"),
+        text("ownerName", "u.name"),
+        bool("isPublished", "t.shared_to_all or exists (select from catalog_shares s where s.catalog_id = t.id)"),
+        bool("isShared", "exists (select from shares s where s.object_id = t.id)"),
+        bool("isLocal", "true"),
+        bool("isSubscribed", "false"),
+        number(
+            "numberOfVAppTemplates",
+            "(select count(*) from templates i where i.catalog_id = t.id and i.kind = 'template' and i.deleted_at is null)",
+        ),
+        number(
+            "numberOfMedia",
+            "(select count(*) from templates i where i.catalog_id = t.id and i.kind = 'media' and i.deleted_at is null)",
+        ),
+        number("version", "t.version + t.contents - 1"),
+        time("creationDate", "t.created_at"),
+        words("status", "'READY'", &[("READY", "true")]),
+    ],
 };
 
 #[derive(FromRow)]
@@ -100,6 +136,10 @@ impl Store {
 
     pub async fn catalogs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Catalog>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn catalogs_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Catalog>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 }
 

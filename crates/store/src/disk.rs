@@ -3,12 +3,14 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, number, text, time, words},
 };
 use model::{
     Action, Actor, DiskId, Error, HubId, OrgId, PolicyId, Result, TemplateId, UserId, VdcId, VmId,
     decide::{Resource, Scope},
-    disk::{Bus, Disk, DiskSeen, DiskSpec},
+    disk::{Bus, Disk, DiskSeen, DiskSpec, Slot},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     vm,
 };
 use sqlx::{FromRow, PgExecutor};
@@ -22,7 +24,7 @@ macro_rules! disks_of_vm {
          'storage_class', k.storage_class, 'policy', p.name, 'bus', k.bus, 'independent', k.independent, \
          'leaving', k.deleted_at is not null or k.leaving_vm_id is not null, 'seen', k.obs_state, 'reason', k.obs_reason, \
          'seen_mb', k.obs_size_mb, 'progress', k.obs_progress, 'media', k.media_id, \
-         'media_name', coalesce((select m.name from templates m where m.id = k.media_id), ''), 'waits', k.obs_waits, \
+         'media_name', coalesce((select m.name from templates m where m.id = k.media_id), ''), 'waits', k.obs_waits, 'slot', k.slot, \
          'volume', case when k.independent then k.hub_name else k.obs_volume end) order by k.independent, k.position, k.created_at, k.name), '[]') \
          from disks k join storage_policies p on p.id = k.policy_id \
          where (k.vm_id = t.id or k.leaving_vm_id = t.id) and k.gone_at is null) as disks"
@@ -50,6 +52,46 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: "t.owner_id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "disks t left join organizations o on o.id = t.org_id left join vdcs d on d.id = t.vdc_id left join storage_policies p on p.id = t.policy_id \
+                 left join users u on u.id = t.owner_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        id("uuid", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("vdc", "t.vdc_id"),
+        text("vdcName", "d.name"),
+        id("org", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "t.owner_id"),
+        text("ownerName", "u.name"),
+        number("sizeMb", "t.size_mb"),
+        number("sizeB", "t.size_mb * 1048576"),
+        number("iops", "0"),
+        text("storageProfileName", "p.name"),
+        id("attachedVm", "t.vm_id"),
+        bool("isAttached", "t.vm_id is not null"),
+        number("attachedVmCount", "case when t.vm_id is null then 0 else 1 end"),
+        bool("isShareable", "false"),
+        bool("encrypted", "false"),
+        text("sharingType", "'None'"),
+        time("creationDate", "t.created_at"),
+        words(
+            "status",
+            "t.obs_state",
+            &[
+                ("RESOLVED", "t.obs_state in ('ready', 'failed', 'missing') and t.deleted_at is null"),
+                ("UNRESOLVED", "t.obs_state in ('', 'making') or t.deleted_at is not null"),
+            ],
+        ),
+    ],
 };
 
 #[derive(FromRow)]
@@ -164,6 +206,10 @@ impl Store {
 
     pub async fn disks(&self, scope: Scope, q: &ListQuery) -> Result<Page<Disk>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn disks_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Disk>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// Independent disks that can be put into a machine of that VDC now, by name.
@@ -336,6 +382,16 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Where a client put it.
+    pub async fn disk_slot(&mut self, id: DiskId, slot: Slot) -> Result<()> {
+        let json = serde_json::to_value(slot).map_err(|e| Error::Internal(e.to_string()))?;
+        sqlx::query!("update disks set slot = $2 where id = $1", id.0, json)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
         Ok(())
     }
 

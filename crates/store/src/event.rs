@@ -2,12 +2,14 @@
 use crate::{
     Store,
     list::{Build, ListSql, living_columns, since, sort},
+    query::{QuerySql, bool, id, number, text, time},
 };
 use model::{
     EventId, OrgId, Result, UserId,
     decide::Scope,
     event::Event,
     list::{ListQuery, Page},
+    query::{Found, Numbered},
 };
 use sqlx::FromRow;
 use time::OffsetDateTime;
@@ -27,6 +29,37 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: "t.user_id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "events t left join organizations o on o.id = t.org_id",
+    metadata: false,
+    fields: &[
+        id("id", "t.id"),
+        id("eventId", "t.id"),
+        id("org", "t.org_id"),
+        id("org.id", "t.org_id"),
+        id("eventOrg.id", "t.org_id"),
+        text("orgName", "o.name"),
+        id("user", "t.user_id"),
+        id("user.id", "t.user_id"),
+        text("userName", "t.user_name"),
+        text("user.name", "t.user_name"),
+        text("eventType", "t.kind"),
+        text("type", "t.kind"),
+        text("entityType", "t.object_kind"),
+        id("entity", "t.object_id"),
+        id("eventEntity.id", "t.object_id"),
+        text("entityName", "t.object_name"),
+        text("eventEntity.name", "t.object_name"),
+        text("description", "t.message"),
+        time("timeStamp", "t.created_at"),
+        time("timestamp", "t.created_at"),
+        bool("isEventSuccessful", "true"),
+        number("eventStatus", "1"),
+    ],
 };
 
 #[derive(FromRow)]
@@ -79,6 +112,10 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
 impl Store {
     pub async fn events(&self, scope: Scope, q: &ListQuery) -> Result<Page<Event>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn events_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Event>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// The latest about one thing, newest first.

@@ -3,6 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, number, text, words},
 };
 use model::{
     Action, Actor, Error, NetworkId, OrgId, Result, VappId, VdcId, VmId,
@@ -10,6 +11,7 @@ use model::{
     list::{ListQuery, Page},
     network::{IpRange, Network, NetworkSpec, NetworkUse},
     nic::IpMode,
+    query::{Found, Numbered},
     vapp::Vapp,
     vdc::Vdc,
 };
@@ -48,6 +50,48 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: "t.id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "networks t left join organizations o on o.id = t.org_id left join vdcs d on d.id = t.vdc_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("vdc", "t.vdc_id"),
+        id("orgVdc", "t.vdc_id"),
+        id("orgVdc.id", "t.vdc_id"),
+        id("ownerRef.id", "t.vdc_id"),
+        text("ownerRef.name", "d.name"),
+        text("orgVdc.name", "d.name"),
+        text("vdcName", "d.name"),
+        text("orgVdcName", "d.name"),
+        id("org", "t.org_id"),
+        id("orgRef.id", "t.org_id"),
+        text("orgRef.name", "o.name"),
+        text("orgName", "o.name"),
+        number("linkType", "2"),
+        bool("isShared", "t.shared"),
+        bool("shared", "t.shared"),
+        bool("isBusy", "t.deleted_at is not null"),
+        bool("isLinked", "false"),
+        bool("isIpScopeInherited", "false"),
+        text("defaultGateway", "host(t.gateway)"),
+        text("gateway", "host(t.gateway)"),
+        text("netmask", "host(netmask(set_masklen(t.gateway, t.prefix)))"),
+        number("subnetPrefixLength", "t.prefix"),
+        text("dns1", "host(t.dns[1])"),
+        text("dns2", "host(t.dns[2])"),
+        text("dnsSuffix", "t.dns_suffix"),
+        text("connectedTo", "''"),
+        text("interfaceType", "''"),
+        words("networkType", "t.network_type", &[("ISOLATED", "t.network_type = 'isolated'")]),
+        words("status", "'REALIZED'", &[("REALIZED", "t.deleted_at is null"), ("PENDING", "t.deleted_at is not null")]),
+    ],
 };
 
 /// Those inside vApps too.
@@ -156,6 +200,10 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
+    pub async fn networks_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Network>> {
+        self.numbered(&QUERY, scope, q, read).await
+    }
+
     /// What a NIC in that VDC can be plugged into: its own networks and those that are shared in its organization.
     pub async fn networks_in_reach(&self, vdc: &Vdc) -> Result<Vec<Network>> {
         let ids = sqlx::query_scalar!(
@@ -178,6 +226,20 @@ impl Store {
         );
         let ids = ids.fetch_all(&self.pool).await.map_err(mapped)?;
         find_all(&self.pool, &ids).await
+    }
+
+    /// The networks that a vApp is bridged to, each with the address that the bridge has.
+    pub async fn bridges_of(&self, vapp: &Authorized<Vapp>) -> Result<Vec<(Uuid, NetworkId)>> {
+        let rows = sqlx::query!("select id, network_id from vapp_networks where vapp_id = $1", vapp.id.0);
+        let rows = rows.fetch_all(&self.pool).await.map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (r.id, NetworkId(r.network_id))).collect())
+    }
+
+    /// What is behind such an address.
+    pub async fn bridge(&self, id: Uuid) -> Result<Option<(VappId, NetworkId)>> {
+        let row = sqlx::query!("select vapp_id, network_id from vapp_networks where id = $1", id);
+        let row = row.fetch_optional(&self.pool).await.map_err(mapped)?;
+        Ok(row.map(|r| (VappId(r.vapp_id), NetworkId(r.network_id))))
     }
 
     /// The NICs on a network, of the machines that somebody sees.
@@ -271,7 +333,7 @@ impl Write<'_> {
             s.description,
             s.gateway.to_string(),
             i16::from(s.prefix),
-            &words(&s.dns),
+            &texts(&s.dns),
             s.dns_suffix,
             Json(&s.ranges) as _,
             s.dhcp,
@@ -295,7 +357,7 @@ impl Write<'_> {
             s.description,
             s.gateway.to_string(),
             i16::from(s.prefix),
-            &words(&s.dns),
+            &texts(&s.dns),
             s.dns_suffix,
             Json(&s.ranges) as _,
             s.dhcp,
@@ -380,6 +442,6 @@ impl Write<'_> {
     }
 }
 
-fn words(addresses: &[Ipv4Addr]) -> Vec<String> {
+fn texts(addresses: &[Ipv4Addr]) -> Vec<String> {
     addresses.iter().map(ToString::to_string).collect()
 }

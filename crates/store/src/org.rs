@@ -3,6 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, number, text, time},
     quota::FULLNESS,
 };
 use model::{
@@ -11,6 +12,7 @@ use model::{
     lease::{KeepEnd, RunEnd},
     list::{ListQuery, Page},
     org::{Leases, Org, OrgSpec},
+    query::{Found, Numbered},
     quota::{Amount, Limits},
 };
 use sqlx::{FromRow, PgExecutor};
@@ -31,6 +33,31 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.id",
     owner: "t.id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "organizations t",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("displayName", "t.display_name"),
+        text("description", "t.description"),
+        bool("isEnabled", "t.enabled"),
+        bool("enabled", "t.enabled"),
+        bool("isReadOnly", "t.is_provider"),
+        bool("canPublish", "t.is_provider"),
+        bool("canPublishCatalogs", "t.is_provider"),
+        number("numberOfVdcs", "(select count(*) from vdcs v where v.org_id = t.id and v.deleted_at is null)"),
+        number("orgVdcCount", "(select count(*) from vdcs v where v.org_id = t.id and v.deleted_at is null)"),
+        number("numberOfCatalogs", "(select count(*) from catalogs c where c.org_id = t.id and c.deleted_at is null)"),
+        number("catalogCount", "(select count(*) from catalogs c where c.org_id = t.id and c.deleted_at is null)"),
+        number("userCount", "(select count(*) from users u where u.org_id = t.id and u.deleted_at is null)"),
+        time("creationDate", "t.created_at"),
+    ],
 };
 
 #[derive(FromRow)]
@@ -150,6 +177,10 @@ impl Store {
 
     pub async fn orgs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Org>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn orgs_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Org>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// Those that have used nine tenths or more of some limit, the fullest first.

@@ -27,6 +27,9 @@ pub(crate) enum FieldKind {
     Number,
     Bool,
     Time,
+    /// As the two above, of which there are several: a query with one column.
+    TextAmong,
+    IdAmong,
     /// VCD's words, and the condition that each stands for.
     Words(&'static [(&'static str, &'static str)]),
 }
@@ -38,7 +41,7 @@ macro_rules! field_kinds {
         }
     )*};
 }
-field_kinds!(text Text, id Id, number Number, bool Bool, time Time);
+field_kinds!(text Text, id Id, number Number, bool Bool, time Time, text_among TextAmong, id_among IdAmong);
 
 /// `expr` sorts them.
 pub(crate) const fn words(
@@ -80,7 +83,7 @@ impl Store {
             }
         }
         let by = match &q.sort {
-            Some((name, _)) => Some(sql.field(name)?.expr),
+            Some((name, _)) => Some(sql.field(name)?.sortable()?),
             None => None,
         };
         let way = if q.sort.as_ref().is_some_and(|(_, down)| *down) { "desc" } else { "asc" };
@@ -108,6 +111,17 @@ impl QuerySql {
                 all.join(", ")
             ))
         })
+    }
+}
+
+impl Field {
+    fn sortable(&self) -> Result<&'static str> {
+        match self.kind {
+            FieldKind::TextAmong | FieldKind::IdAmong => {
+                Err(Error::BadRequest(format!("There may be several of {}: it is nothing to sort by.", self.name)))
+            }
+            _ => Ok(self.expr),
+        }
     }
 }
 
@@ -164,6 +178,21 @@ fn one(b: &mut Build<'_>, sql: &QuerySql, c: &Clause) -> Result<()> {
                 // what names nothing is nothing
                 None => b.push(if c.op == Op::Is { "false" } else { "true" }),
             };
+        }
+        FieldKind::TextAmong | FieldKind::IdAmong => {
+            let not = match c.op {
+                Op::Is => "",
+                Op::IsNot => "not ",
+                _ => return Err(odd("only == and !=")),
+            };
+            b.push(format_args!("{not}exists (select from ({expr}) among (one) where among.one "));
+            match (&field.kind, c.value.id()) {
+                (FieldKind::TextAmong, _) if c.value.has_stars() => b.push("like ").push_bind(c.value.pattern()),
+                (FieldKind::TextAmong, _) => b.push("= ").push_bind(text),
+                (_, Some(id)) => b.push("= ").push_bind(id),
+                (_, None) => b.push("is null"),
+            };
+            b.push(")");
         }
         FieldKind::Number => {
             let n: i64 = text.trim().parse().map_err(|_| odd("a whole number"))?;

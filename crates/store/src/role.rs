@@ -3,11 +3,13 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, text},
 };
 use model::{
     Action, Actor, Error, Kind, OrgId, Result, Right, Rights, RoleId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     role::{Predefined, Role, RoleForm},
 };
 use sqlx::{FromRow, PgExecutor};
@@ -27,6 +29,26 @@ const SQL: ListSql = ListSql {
     // predefined roles belong to every organization's list
     org: "t.org_id is null and t.for_tenants or t.org_id",
     owner: "t.id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "roles t left join organizations o on o.id = t.org_id",
+    metadata: false,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("org", "t.org_id"),
+        id("orgRef.id", "t.org_id"),
+        id("orgEntityRef.id", "t.org_id"),
+        text("orgName", "o.name"),
+        bool("isReadOnly", "t.org_id is null"),
+        bool("readOnly", "t.org_id is null"),
+        text("bundleKey", "'com.vmware.vcloud.undefined.key'"),
+    ],
 };
 
 #[derive(FromRow)]
@@ -72,6 +94,14 @@ async fn find(db: impl PgExecutor<'_>, id: RoleId, lock: &'static str) -> Result
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
+/// The organization that a list is about, if one.
+fn place(scope: Scope) -> Option<OrgId> {
+    match scope {
+        Scope::All => None,
+        Scope::Org(org) | Scope::Own(org, ..) => Some(org),
+    }
+}
+
 /// What only the provider's users can have is nothing to a tenant.
 fn shown_to(actor: &Actor) -> impl Fn(&Role) -> bool {
     let provider = actor.provider;
@@ -101,12 +131,14 @@ impl Store {
 
     pub async fn roles(&self, scope: Scope, q: &ListQuery) -> Result<Page<Role>> {
         let mut page = self.page(&SQL, scope, q, filter, read).await?;
-        let place = match scope {
-            Scope::All => None,
-            Scope::Org(org) | Scope::Own(org, ..) => Some(org),
-        };
-        self.count_users_in(place, &mut page.items).await?;
+        self.count_users_in(place(scope), &mut page.items).await?;
         Ok(page)
+    }
+
+    pub async fn roles_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Role>> {
+        let mut found = self.numbered(&QUERY, scope, q, read).await?;
+        self.count_users_in(place(scope), &mut found.items).await?;
+        Ok(found)
     }
 
     /// Predefined roles are everybody's: how many users have them is told for one organization, and for all of them to

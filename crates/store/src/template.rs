@@ -3,12 +3,14 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, id_among, number, text, text_among, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
     Action, Actor, CatalogId, HubId, OrgId, Result, TemplateId, UserId,
     decide::Scope,
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     template::{ItemKind, Parameter, Template, TemplateSpec, TemplateVm},
 };
 use sha2::{Digest, Sha256};
@@ -19,7 +21,9 @@ use uuid::Uuid;
 const SQL: ListSql = ListSql {
     columns: concat!(
         shares_column!("c.id"),
-        ", c.owner_id as catalog_owner, t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.description, t.source, t.by_instance, \
+        ", c.owner_id as catalog_owner, coalesce(u.name, '') as catalog_owner_name, \
+        (select v.size from item_versions v where v.template_id = t.id and v.deleted_at is null and v.ready_at is not null \
+         order by v.number desc limit 1) as size, t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.description, t.source, t.by_instance, \
         t.os, t.icon, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
         (select max(b.seen_at) from hub_templates h join hubs b on b.id = h.hub_id where h.source = t.source \
          having bool_and(b.state = 'unreachable')) as as_of, \
@@ -29,7 +33,7 @@ const SQL: ListSql = ListSql {
          where v.id in (select k.vm_id from disks k where k.media_id = t.id and k.gone_at is null) order by 1) as used_by, \
         t.version, t.created_at, t.updated_at"
     ),
-    from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id",
+    from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id left join users u on u.id = c.owner_id",
     count_from: "templates t join catalogs c on c.id = t.catalog_id",
     living: "t.deleted_at is null and c.deleted_at is null",
     sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
@@ -37,6 +41,63 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id = {} or c.shared_to_all or exists (select from catalog_shares s where s.catalog_id = c.id and s.org_id = {})",
     owner: concat!("c.org_id <> {org} or ", owned_or_shared!("c.owner_id", "c.id")),
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "templates t join catalogs c on c.id = t.catalog_id left join organizations o on o.id = t.org_id left join users u on u.id = c.owner_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        id("entity", "t.id"),
+        id("catalogItem", "t.id"),
+        text("name", "t.name"),
+        text("entityName", "t.name"),
+        text("description", "t.description"),
+        words("entityType", "t.kind", &[("vapptemplate", "t.kind = 'template'"), ("media", "t.kind = 'media'")]),
+        id("catalog", "t.catalog_id"),
+        id("catalog.id", "t.catalog_id"),
+        text("catalogName", "c.name"),
+        id("org", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "c.owner_id"),
+        text("ownerName", "u.name"),
+        id_among("vdc", "select x.id from vdcs x where x.org_id = t.org_id and x.deleted_at is null"),
+        text_among("vdcName", "select x.name from vdcs x where x.org_id = t.org_id and x.deleted_at is null"),
+        bool("isPublished", "c.shared_to_all or exists (select from catalog_shares s where s.catalog_id = c.id)"),
+        bool("isShared", "exists (select from shares s where s.object_id = c.id)"),
+        bool("isExpired", "exists (select from leases l where l.object_id = t.id and l.expired_at is not null)"),
+        bool("isIso", "t.kind = 'media'"),
+        bool("isVAppTemplate", "t.kind = 'template'"),
+        bool("isEnabled", "true"),
+        bool("isVdcEnabled", "true"),
+        bool("isDeployed", "false"),
+        bool("isGoldMaster", "false"),
+        bool("isInCatalog", "true"),
+        bool(
+            "isBusy",
+            "not (t.source <> '' or exists (select from item_versions v where v.template_id = t.id and v.deleted_at is null and v.ready_at is not null))",
+        ),
+        number("numberOfVMs", "jsonb_array_length(t.vms)"),
+        number("version", "t.version"),
+        time("creationDate", "t.created_at"),
+        words(
+            "status",
+            "t.source <> '' or exists (select from item_versions v where v.template_id = t.id and v.deleted_at is null and v.ready_at is not null)",
+            &[
+                (
+                    "RESOLVED",
+                    "t.source <> '' or exists (select from item_versions v where v.template_id = t.id and v.deleted_at is null and v.ready_at is not null)",
+                ),
+                (
+                    "UNRESOLVED",
+                    "not (t.source <> '' or exists (select from item_versions v where v.template_id = t.id and v.deleted_at is null and v.ready_at is not null))",
+                ),
+            ],
+        ),
+    ],
 };
 
 #[derive(FromRow)]
@@ -63,6 +124,8 @@ struct Row {
     expired: bool,
     used_by: Vec<String>,
     catalog_owner: Option<Uuid>,
+    catalog_owner_name: String,
+    size: Option<i64>,
     shares: Json<Vec<GrantJson>>,
     version: i64,
     created_at: OffsetDateTime,
@@ -75,6 +138,8 @@ fn read(r: Row) -> Result<Template> {
         catalog: CatalogId(r.catalog_id),
         catalog_name: r.catalog_name,
         catalog_owner: r.catalog_owner.map(UserId),
+        catalog_owner_name: r.catalog_owner_name,
+        size: r.size,
         shares: r.shares.0.into_iter().map(GrantJson::read).collect(),
         seen_by_all: r.shared_to_all,
         seen_by: r.shared_to.into_iter().map(OrgId).collect(),
@@ -151,6 +216,10 @@ impl Store {
 
     pub async fn templates(&self, scope: Scope, q: &ListQuery) -> Result<Page<Template>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn templates_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Template>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// What a hub has now, all of it. Catalogs that are filled from hubs follow. True if anything changed.

@@ -3,11 +3,13 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, text, words},
 };
 use model::{
     Action, Actor, OrgId, Result, RoleId, UserId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     quota::{Amount, Limits},
     role::Predefined,
     user::{User, UserSpec},
@@ -32,6 +34,46 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: "t.id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "users t left join organizations o on o.id = t.org_id left join roles r on r.id = t.role_id",
+    metadata: false,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("username", "t.name"),
+        text("fullName", "t.full_name"),
+        text("email", "t.email"),
+        text("emailAddress", "t.email"),
+        id("org", "t.org_id"),
+        id("orgEntityRef.id", "t.org_id"),
+        text("orgEntityRef.name", "o.name"),
+        text("orgName", "o.name"),
+        bool("isEnabled", "t.enabled"),
+        bool("enabled", "t.enabled"),
+        bool("isLdapUser", "false"),
+        bool("isLocked", "false"),
+        bool("locked", "false"),
+        id("role", "t.role_id"),
+        id("roleEntityRefs.id", "t.role_id"),
+        text("roleEntityRefs.name", "r.name"),
+        text("roleName", "r.name"),
+        text("roleNames", "r.name"),
+        words(
+            "providerType",
+            "t.issuer is not null",
+            &[("LOCAL", "t.issuer is null"), ("INTEGRATED", "t.issuer is null"), ("OAUTH", "t.issuer is not null")],
+        ),
+        words(
+            "identityProviderType",
+            "t.issuer is not null",
+            &[("LOCAL", "t.issuer is null"), ("INTEGRATED", "t.issuer is null"), ("OAUTH", "t.issuer is not null")],
+        ),
+    ],
 };
 
 #[derive(FromRow)]
@@ -135,6 +177,10 @@ impl Store {
 
     pub async fn users(&self, scope: Scope, q: &ListQuery) -> Result<Page<User>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn users_query(&self, scope: Scope, q: &Numbered) -> Result<Found<User>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     pub async fn credentials(&self, org: &str, name: &str) -> Result<Option<Credentials>> {
@@ -266,6 +312,10 @@ impl Write<'_> {
 
     pub async fn user_delete(&mut self, user: &Authorized<User>) -> Result<()> {
         self.user_end_sessions(user.id, None).await?;
+        sqlx::query!("update api_tokens set deleted_at = now() where user_id = $1 and deleted_at is null", user.id.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
         sqlx::query!(
             "update users set deleted_at = now(), version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
             user.id.0,

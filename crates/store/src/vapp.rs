@@ -6,6 +6,7 @@ use crate::{
     lease::{LeaseRow, lease_columns},
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag_inside},
+    query::{QuerySql, bool, id, number, text, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
     work::Claim,
 };
@@ -14,6 +15,7 @@ use model::{
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     placement::Placement,
+    query::{Found, Numbered},
     vapp::{Vapp, VmCounts},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
@@ -29,7 +31,7 @@ const SQL: ListSql = ListSql {
         copying_vapp!(),
         ", u.id is not null and (u.deleted_at is not null or not u.enabled) as stranded, t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
          coalesce(u.name, '') as owner_name, t.template_id, t.name, t.description, t.hub_id, h.state <> 'unreachable' as hub_answers, \
-         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, m.*"
+         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, t.auto, m.*"
     ),
     from: "vapps t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id left join users u on u.id = t.owner_id \
            left join hubs h on h.id = t.hub_id left join leases l on l.object_id = t.id cross join lateral (select count(*) as vms, \
@@ -47,6 +49,87 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: owned_or_shared!("t.owner_id", "t.id"),
+};
+
+/// The state of a vApp in VCD's words, by its machines: `wire/status.rs` says the same of one that was read.
+macro_rules! status {
+    ($is:literal) => {
+        concat!(
+            "(case when t.deleted_at is not null then 'UNRESOLVED' else (select case when count(*) = 0 then 'RESOLVED' \
+             when t.hub_id is null then 'UNRESOLVED' \
+             when count(*) filter (where v.obs_state in ('failed', 'missing') or (v.problem <> '' and v.obs_state = '')) > 0 then 'INCONSISTENT_STATE' \
+             when count(*) filter (where v.obs_state in ('running', 'migrating') and v.power = 'on') = count(*) then 'POWERED_ON' \
+             when count(*) filter (where v.obs_state = 'stopped' and (v.power = 'off' or v.outside <> '' or v.problem <> '')) = count(*) then 'POWERED_OFF' \
+             when count(*) filter (where v.obs_state = 'suspended' and v.power = 'suspended') = count(*) then 'SUSPENDED' \
+             when count(*) filter (where (v.obs_state in ('running', 'migrating') and v.power = 'on') \
+               or (v.obs_state = 'stopped' and (v.power = 'off' or v.outside <> '' or v.problem <> '')) \
+               or (v.obs_state = 'suspended' and v.power = 'suspended')) = count(*) then 'MIXED' \
+             else 'UNRESOLVED' end from vms v where v.vapp_id = t.id and v.deleted_at is null) end)",
+            $is
+        )
+    };
+}
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "vapps t left join organizations o on o.id = t.org_id left join vdcs d on d.id = t.vdc_id left join users u on u.id = t.owner_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("vdc", "t.vdc_id"),
+        text("vdcName", "d.name"),
+        id("vdc.id", "t.vdc_id"),
+        id("org", "t.org_id"),
+        id("org.id", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "t.owner_id"),
+        text("ownerName", "u.name"),
+        bool("isEnabled", "d.enabled"),
+        bool("isVdcEnabled", "d.enabled"),
+        bool(
+            "isDeployed",
+            "exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null and (v.obs_state in ('running', 'migrating') and v.power = 'on' \
+             or v.obs_state = 'suspended' and v.power = 'suspended'))",
+        ),
+        bool(
+            "isBusy",
+            "t.deleted_at is not null or t.hub_id is null and exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null)",
+        ),
+        bool("isExpired", "exists (select from leases x where x.object_id = t.id and x.expired_at is not null)"),
+        bool("isInMaintenanceMode", "false"),
+        number("numberOfVMs", "(select count(*) from vms v where v.vapp_id = t.id and v.deleted_at is null)"),
+        number(
+            "numberOfCpus",
+            "(select coalesce(sum(v.cpus), 0) from vms v where v.vapp_id = t.id and v.deleted_at is null)",
+        ),
+        number(
+            "memoryAllocationMB",
+            "(select coalesce(sum(v.memory_mb), 0) from vms v where v.vapp_id = t.id and v.deleted_at is null)",
+        ),
+        number(
+            "storageKB",
+            "(select coalesce(sum(k.size_mb), 0) * 1024 from disks k join vms v on v.id = k.vm_id where v.vapp_id = t.id and k.gone_at is null)",
+        ),
+        time("creationDate", "t.created_at"),
+        time("dateCreated", "t.created_at"),
+        words(
+            "status",
+            status!(""),
+            &[
+                ("RESOLVED", status!(" = 'RESOLVED'")),
+                ("UNRESOLVED", status!(" = 'UNRESOLVED'")),
+                ("POWERED_ON", status!(" = 'POWERED_ON'")),
+                ("POWERED_OFF", status!(" = 'POWERED_OFF'")),
+                ("SUSPENDED", status!(" = 'SUSPENDED'")),
+                ("MIXED", status!(" = 'MIXED'")),
+                ("INCONSISTENT_STATE", status!(" = 'INCONSISTENT_STATE'")),
+            ],
+        ),
+    ],
 };
 
 #[derive(FromRow)]
@@ -84,6 +167,7 @@ struct Row {
     memory_mb: i64,
     #[sqlx(flatten)]
     lease: LeaseRow,
+    auto: bool,
 }
 
 fn read(r: Row) -> Result<Vapp> {
@@ -107,6 +191,7 @@ fn read(r: Row) -> Result<Vapp> {
         placement: r.placement.map(|p| p.0),
         instance_of: r.instance_of,
         copying: r.copying,
+        auto: r.auto,
         vms: VmCounts {
             all: r.vms,
             running: r.running,
@@ -164,6 +249,8 @@ pub struct NewVapp<'a> {
     /// Made through a TemplateInstance: the template's source and its sealed parameters.
     pub instance_of: Option<&'a str>,
     pub parameters: Option<&'a [u8]>,
+    /// It comes with a VM of its own, and goes with it.
+    pub auto: bool,
 }
 
 /// What a reconciler needs of a vApp, deleted or not.
@@ -197,6 +284,10 @@ impl Store {
 
     pub async fn vapps(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vapp>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn vapps_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Vapp>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     pub async fn vapp_work(&self, id: Uuid) -> Result<Option<VappWork>> {
@@ -399,6 +490,12 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        if v.auto {
+            sqlx::query!("update vapps set auto = true where id = $1", v.id.0)
+                .execute(&mut *self.tx)
+                .await
+                .map_err(mapped)?;
+        }
         self.lease_of_new_vapp(v.id, v.org).await
     }
 

@@ -3,6 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
+    query::{QuerySql, bool, id, number, text, time, words},
     quota::FULLNESS,
     storage::begin_profile,
 };
@@ -11,6 +12,7 @@ use model::{
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     org::Org,
+    query::{Found, Numbered},
     quota::{Amount, Limits},
     vdc::{AllocationModel, Vdc, VdcSpec},
 };
@@ -29,6 +31,34 @@ const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: "t.id",
+};
+
+/// What VCD's clients ask by.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: "vdcs t left join organizations o on o.id = t.org_id",
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.name"),
+        text("description", "t.description"),
+        id("org", "t.org_id"),
+        id("org.id", "t.org_id"),
+        text("org.name", "o.name"),
+        text("orgName", "o.name"),
+        bool("isEnabled", "t.enabled"),
+        bool("enabled", "t.enabled"),
+        bool("isBusy", "false"),
+        text("allocationModel", "t.allocation_model"),
+        text("allocationType", "t.allocation_model"),
+        number("numberOfVApps", "(select count(*) from vapps a where a.vdc_id = t.id and a.deleted_at is null)"),
+        number("numberOfVMs", "t.vms_used"),
+        number("memoryUsedMB", "t.memory_used_mb"),
+        number("storageUsedMB", "t.storage_used_mb"),
+        time("creationDate", "t.created_at"),
+        words("status", "'READY'", &[("READY", "true")]),
+    ],
 };
 
 #[derive(FromRow)]
@@ -122,6 +152,10 @@ impl Store {
 
     pub async fn vdcs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vdc>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn vdcs_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Vdc>> {
+        self.numbered(&QUERY, scope, q, read).await
     }
 
     /// Those with the least left of some limit first.

@@ -15,7 +15,7 @@ use model::{
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     query::{Found, Numbered},
-    vm::{Disk, Once, Power, Seen, Vm, VmSpec},
+    vm::{Besides, Disk, Once, Power, Seen, Vm, VmSpec},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
@@ -40,7 +40,7 @@ pub(crate) const SQL: ListSql = ListSql {
         exists (select from leases l where l.object_id = t.vapp_id and l.expired_at is not null) as expired, \
         (select count(*) from snapshots s where s.vm_id = t.id and s.gone_at is null and s.deleted_at is null) as snapshots, \
         case when h.checked_at is not null then 'snapshots' = any(h.offers) end as snapshots_offered, t.revert_id is not null as reverting, \
-        t.snapshot_problem, t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by, t.obs_nics, ",
+        t.snapshot_problem, t.besides, a.auto as alone, t.deleted_at is not null as deleted, t.version, t.created_at, t.updated_at, t.updated_by, t.obs_nics, ",
         nics_column!()
     ),
     from: "vms t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id join vapps a on a.id = t.vapp_id \
@@ -96,11 +96,15 @@ const QUERY: QuerySql = QuerySql {
             "status",
             "t.obs_state",
             &[
-                ("POWERED_ON", "t.obs_state in ('running', 'migrating') and t.power = 'on'"),
-                ("POWERED_OFF", "t.obs_state = 'stopped' and (t.power = 'off' or t.outside <> '' or t.problem <> '')"),
-                ("SUSPENDED", "t.obs_state = 'suspended' and t.power = 'suspended'"),
-                ("FAILED_CREATION", "t.problem <> '' and t.obs_state = ''"),
-                ("UNRESOLVED", "t.problem = '' and t.obs_state in ('', 'provisioning')"),
+                ("POWERED_ON", "t.obs_state in ('running', 'migrating', 'stopping')"),
+                ("POWERED_OFF", "t.obs_state in ('stopped', 'starting', 'deleting')"),
+                ("SUSPENDED", "t.obs_state = 'suspended'"),
+                ("FAILED_CREATION", "t.obs_state = '' and t.problem <> '' and t.hub_id is not null"),
+                (
+                    "UNRESOLVED",
+                    "t.obs_state = 'provisioning' or t.obs_state = '' and (t.problem = '' or t.hub_id is null)",
+                ),
+                ("INCONSISTENT_STATE", "t.obs_state = 'failed'"),
                 ("UNKNOWN", "t.obs_state in ('unknown', 'missing')"),
             ],
         ),
@@ -167,6 +171,8 @@ struct Row {
     snapshots_offered: Option<bool>,
     reverting: bool,
     snapshot_problem: String,
+    besides: Json<Besides>,
+    alone: bool,
     deleted: bool,
     version: i64,
     created_at: OffsetDateTime,
@@ -229,6 +235,8 @@ fn read(r: Row) -> Result<Vm> {
         snapshots_offered: r.snapshots_offered,
         reverting: r.reverting,
         snapshot_problem: r.snapshot_problem,
+        besides: r.besides.0,
+        alone: r.alone,
         deleted: r.deleted,
         version: r.version,
         created_at: r.created_at,
@@ -399,7 +407,40 @@ impl Write<'_> {
         .await
         .map_err(mapped)?;
         self.lease_may_turn(v.id);
+        if s.besides != Besides::default() {
+            self.vm_keep(v.id, &s.besides).await?;
+        }
         self.vm_disks_insert((v.org, v.vdc, v.owner), v.id, &s.disks).await
+    }
+
+    /// What a client set besides: kept, and told to nobody.
+    pub async fn vm_keep(&mut self, vm: VmId, besides: &Besides) -> Result<()> {
+        let json = serde_json::to_value(besides).map_err(|e| Error::Internal(e.to_string()))?;
+        sqlx::query!(
+            "update vms set besides = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            vm.0,
+            json,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// When it starts among the others of its vApp.
+    pub async fn vm_start_order(&mut self, vm: VmId, order: i32, delay_s: i32) -> Result<()> {
+        sqlx::query!(
+            "update vms set start_order = $2, start_delay_s = $3, version = version + 1, updated_at = now(), updated_by = $4 where id = $1",
+            vm.0,
+            order,
+            delay_s,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     /// Another power state is wanted. What was changed by hand is overruled, and what failed is tried again.

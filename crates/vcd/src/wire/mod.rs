@@ -7,4 +7,5 @@ pub(crate) mod media;
 pub(crate) mod operation;
 pub(crate) mod params;
 pub(crate) mod rasd;
+pub(crate) mod status;
 pub(crate) mod times;
