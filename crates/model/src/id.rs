@@ -27,6 +27,7 @@ pub enum Kind {
     StoragePolicy,
     SizingPolicy,
     AffinityRule,
+    Metadata,
     Task,
     Session,
     Token,
@@ -35,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 24] = [
+    pub const ALL: [Kind; 25] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
@@ -55,6 +56,7 @@ impl Kind {
         Kind::StoragePolicy,
         Kind::SizingPolicy,
         Kind::AffinityRule,
+        Kind::Metadata,
         Kind::Task,
         Kind::Session,
         Kind::Token,
@@ -84,6 +86,7 @@ impl Kind {
             Kind::StoragePolicy => "storageprofile",
             Kind::SizingPolicy => "vdcComputePolicy",
             Kind::AffinityRule => "vmAffinityRule",
+            Kind::Metadata => "metadata",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "token",
@@ -113,6 +116,7 @@ impl Kind {
             Kind::Installation
             | Kind::Image
             | Kind::Guest
+            | Kind::Metadata
             | Kind::Task
             | Kind::Session
             | Kind::Token
@@ -143,6 +147,7 @@ impl Kind {
             Kind::StoragePolicy => "storage policy",
             Kind::SizingPolicy => "sizing policy",
             Kind::AffinityRule => "affinity rule",
+            Kind::Metadata => "metadata entry",
             Kind::Task => "task",
             Kind::Session => "session",
             Kind::Token => "API token",

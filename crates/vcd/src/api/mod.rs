@@ -1,4 +1,5 @@
 //! `/api`: documents in XML, one file a thing.
+pub(crate) mod metadata;
 pub(crate) mod org;
 pub(crate) mod task;
 
@@ -6,5 +7,6 @@ use crate::routes::Routes;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = org::routes(routes);
+    let routes = metadata::routes(routes);
     task::routes(routes)
 }
