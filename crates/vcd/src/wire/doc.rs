@@ -49,11 +49,15 @@ pub(crate) fn reference(w: &mut Writer, element: &str, href: impl Display, id: i
 
 /// Whose it is. What nobody has belongs to nobody we could name, and clients need a user there.
 pub(crate) fn owner(w: &mut Writer, base: &Base, owner: Option<UserId>, name: &str) {
-    w.el("Owner", &[("type", &media::OWNER)], |w| match owner {
+    w.el("Owner", &[("type", &media::OWNER)], |w| owner_user(w, base, owner, name));
+}
+
+pub(crate) fn owner_user(w: &mut Writer, base: &Base, owner: Option<UserId>, name: &str) {
+    match owner {
         Some(id) => reference(w, "User", base.user(id), id.urn(), name, media::ADMIN_USER),
         None => w.empty(
             "User",
             &[("href", &base.api("admin/user/none")), ("name", &"system"), ("type", &media::ADMIN_USER)],
         ),
-    });
+    }
 }
