@@ -342,6 +342,7 @@ async fn create(visit: Visit, values: Values) -> Result<Done> {
         size_mb,
         bus,
         policy: values.text("policy"),
+        slot: None,
     };
     let name = spec.name.clone();
     let (id, _) = disk::create(d, &visit.actor, vdc.id, spec).await?;
@@ -396,6 +397,7 @@ async fn edit(visit: Visit, values: Values) -> Result<Done> {
         size_mb,
         bus,
         policy: String::new(),
+        slot: None,
     };
     let saved = disk::edit(visit.domain(), &visit.actor, d.id, values.version()?, spec).await?;
     Ok(Done::new(href(&visit, d.id, ""), format!("Disk {} is saved.", saved.name)))

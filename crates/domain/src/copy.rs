@@ -71,6 +71,7 @@ async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId
             description: &spec.description,
             instance_of: None,
             parameters: None,
+            auto: false,
         })
         .await?;
         let networks = nic::hold(&mut tx, (from.org, into.id, new), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;

@@ -1,7 +1,7 @@
 //! Snapshots of a machine: taken, gone back to, and deleted; and VCD's way, in which a machine has one.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, Kind, Result, SnapshotId, TaskId, VmId, can,
+    Action, Actor, Error, Kind, Result, SnapshotId, TaskId, VappId, VmId, can,
     snapshot::{Snapshot, SnapshotSpec, SnapshotState, none},
     vm::{Power, Seen, Vm},
 };
@@ -64,6 +64,73 @@ pub async fn replace(d: &Domain, actor: &Actor, vm: VmId, spec: SnapshotSpec) ->
     .await
 }
 
+/// VCD's way with all machines of a vApp: each has a new one in the place of its others.
+pub async fn replace_in(d: &Domain, actor: &Actor, vapp: VappId, spec: SnapshotSpec) -> Result<Option<TaskId>> {
+    let spec = spec.check()?;
+    in_vapp(d, actor, vapp, Action::VappSnapshot, async |tx, vm, all| {
+        can::or_not_now(can::vm(vm, Action::VmSnapshot))?;
+        for old in all.iter().filter(|s| !s.deleted) {
+            tx.snapshot_delete(old.id).await?;
+        }
+        tx.snapshot_insert(SnapshotId(Uuid::now_v7()), vm, &spec).await?;
+        Ok(Some(None))
+    })
+    .await
+}
+
+/// Back to those that the machines' disks stem from; machines without one stay as they are.
+pub async fn revert_in(d: &Domain, actor: &Actor, vapp: VappId, restart: bool) -> Result<Option<TaskId>> {
+    in_vapp(d, actor, vapp, Action::VappRevert, async |_, vm, all| {
+        let Some(to) = all.iter().find(|s| s.current && !s.deleted) else { return Ok(None) };
+        can::or_not_now(can::vm(vm, Action::VmRevert))?;
+        ready(to)?;
+        stopped(vm, restart)?;
+        Ok(Some(Some(to.id)))
+    })
+    .await
+}
+
+/// All snapshots of all machines.
+pub async fn delete_in(d: &Domain, actor: &Actor, vapp: VappId) -> Result<Option<TaskId>> {
+    in_vapp(d, actor, vapp, Action::VappSnapshotDelete, async |tx, _, all| {
+        let going: Vec<&Snapshot> = all.iter().filter(|s| !s.deleted).collect();
+        for one in &going {
+            tx.snapshot_delete(one.id).await?;
+        }
+        Ok((!going.is_empty()).then_some(None))
+    })
+    .await
+}
+
+/// For each machine `change` says whether anything is to be done, and which snapshot to go back to. If nothing is, for no one: why.
+async fn in_vapp(
+    d: &Domain,
+    actor: &Actor,
+    id: VappId,
+    action: Action,
+    change: impl AsyncFn(&mut Write<'_>, &Vm, &[Snapshot]) -> Result<Option<Option<SnapshotId>>>,
+) -> Result<Option<TaskId>> {
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        let mut changed = 0;
+        for vm in tx.vms_of(&vapp).await?.into_iter().filter(|v| !v.deleted) {
+            let vm = tx.vm(Action::VmView, vm.id).await?;
+            let all = tx.snapshots_of(&vm).await?;
+            let Some(revert_to) = change(&mut tx, &vm, &all).await? else { continue };
+            tx.vm_snapshots_changed(vm.id, revert_to).await?;
+            tx.enqueue(Kind::Vm, vm.id, vm.org, vm.hub.as_ref()).await?;
+            changed += 1;
+        }
+        if changed == 0 {
+            return Err(none());
+        }
+        tx.commit(Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_open_task()).await
+    })
+    .await
+}
+
 fn spec_of(s: &Snapshot) -> SnapshotSpec {
     SnapshotSpec { name: s.name.clone(), description: s.description.clone(), memory: false }
 }
@@ -90,21 +157,29 @@ async fn revert_to(
         let mut tx = d.store.write(actor).await?;
         let (vm, all) = hold(&mut tx, action, vm).await?;
         let to = find(&all)?;
-        match to.state {
-            _ if to.deleted => return Err(Error::NotNow(format!("Not now: {} is being deleted.", to.name))),
-            SnapshotState::Ready => {}
-            SnapshotState::Asked => return Err(Error::NotNow(format!("Not now: {} is still being taken.", to.name))),
-            SnapshotState::Failed => {
-                return Err(Error::NotNow(format!("Not now: {} failed and holds nothing.", to.name)));
-            }
-        }
-        if !restart && (vm.power != Power::Off || vm.seen != Seen::Stopped) {
-            let why = "Not now: it is not stopped. Stop it first, or have it stopped and started again for this.";
-            return Err(Error::NotNow(why.into()));
-        }
+        ready(to)?;
+        stopped(&vm, restart)?;
         commit(tx, &vm, action, Some(to.id), |r| r.after(&spec_of(to))).await
     })
     .await
+}
+
+fn ready(to: &Snapshot) -> Result<()> {
+    let why = match to.state {
+        _ if to.deleted => "is being deleted",
+        SnapshotState::Ready => return Ok(()),
+        SnapshotState::Asked => "is still being taken",
+        SnapshotState::Failed => "failed and holds nothing",
+    };
+    Err(Error::NotNow(format!("Not now: {} {why}.", to.name)))
+}
+
+fn stopped(vm: &Vm, restart: bool) -> Result<()> {
+    if restart || (vm.power == Power::Off && vm.seen == Seen::Stopped) {
+        return Ok(());
+    }
+    let why = "Not now: it is not stopped. Stop it first, or have it stopped and started again for this.";
+    Err(Error::NotNow(why.into()))
 }
 
 pub async fn delete(d: &Domain, actor: &Actor, vm: VmId, snapshot: SnapshotId) -> Result<Option<TaskId>> {

@@ -1,7 +1,7 @@
 //! VMs: added to a vApp, powered, resized, renamed and deleted.
 use crate::{
     Domain, nic, quota, sizing,
-    vapp::{change_power, insert_vm},
+    vapp::{change_power, delete_in, insert_vm},
 };
 use hub::shape::names::size_name;
 use model::{
@@ -11,7 +11,7 @@ use model::{
     name,
     query::{Found, Numbered},
     quota::Amount,
-    vm::{Vm, VmSpec, check_size},
+    vm::{Besides, Vm, VmSpec, check_size},
 };
 use store::{Macs, Record, Write};
 use uuid::Uuid;
@@ -147,10 +147,33 @@ async fn resize_in(
         .await
 }
 
+/// What VCD's clients set besides: kept as it is given, and told to no hub.
+pub async fn keep(d: &Domain, actor: &Actor, id: VmId, besides: Besides) -> Result<Option<TaskId>> {
+    let action = Action::VmEdit;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vm = tx.vm(action, id).await?;
+        can::or_not_now(can::vm(&vm, action))?;
+        tx.vm_keep(id, &besides).await?;
+        let record = Record::new(action, vm.org, id, &vm.name).of(vm.owner);
+        tx.commit(record.before(&vm.besides).after(&besides).with_task()).await
+    })
+    .await
+}
+
+/// A machine that came with a vApp of its own takes it along.
 pub async fn delete(d: &Domain, actor: &Actor, id: VmId) -> Result<Option<TaskId>> {
     let action = Action::VmDelete;
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
+        let vapp = d.store.vm(actor, action, id).await?;
+        if vapp.alone {
+            let vapp = tx.vapp(Action::VappDelete, vapp.vapp).await?;
+            can::or_not_now(can::vapp(&vapp, Action::VappDelete))?;
+            if tx.vms_of(&vapp).await?.iter().all(|other| other.id == id || other.deleted) {
+                return delete_in(tx, &vapp).await;
+            }
+        }
         let vm = tx.vm(action, id).await?;
         can::or_not_now(can::vm(&vm, action))?;
         tx.vm_delete(id).await?;
@@ -175,6 +198,7 @@ pub(crate) fn as_spec(vm: &Vm) -> VmSpec {
         power: vm.power,
         start_order: vm.start_order,
         start_delay_s: vm.start_delay_s,
+        besides: vm.besides.clone(),
         ..VmSpec::default()
     }
 }

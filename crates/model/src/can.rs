@@ -189,7 +189,7 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
     let n = vapp.vms;
     match action {
         _ if vapp.deleted => Err("It is being deleted.".into()),
-        Action::VappPowerOn | Action::VmCreate if vapp.lease.expired() => Err(expired()),
+        Action::VappPowerOn | Action::VmCreate | Action::VappRecompose if vapp.lease.expired() => Err(expired()),
         Action::VappPowerOn | Action::VappDelete | Action::VappMove if !vapp.copying.is_empty() => {
             Err(copying(&vapp.copying))
         }
@@ -211,6 +211,9 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
         Action::VappCapture if vapp.hub.is_none() => Err("It is on no hub yet.".into()),
         Action::VappCapture if n.stopped < n.all => {
             Err("Not all its VMs are stopped, and a disk that is written can't be copied. Power it off first.".into())
+        }
+        Action::VappSnapshot | Action::VappRevert | Action::VappSnapshotDelete if n.all == 0 => {
+            Err("It has no VMs.".into())
         }
         Action::VappPowerOn
         | Action::VappPowerOff

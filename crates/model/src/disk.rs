@@ -54,6 +54,15 @@ impl Bus {
     }
 }
 
+/// Where VCD's clients put a disk: the kind of adapter by its number (1 IDE, 2 to 5 SCSI, 6 SATA, 7 NVMe), the bus and the unit on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Slot {
+    pub adapter: i16,
+    pub bus: i16,
+    pub unit: i16,
+}
+
 /// What a hub says of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -194,6 +203,8 @@ pub struct DiskSpec {
     pub bus: Bus,
     /// The storage policy's name; empty: the VDC's default.
     pub policy: String,
+    /// Where a client put it; None: nobody said.
+    pub slot: Option<Slot>,
 }
 
 impl DiskSpec {

@@ -125,7 +125,9 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
     if vm.applied.is_none_or(|a| a < vm.generation) {
         return open(if vm.hub.is_none() { "A place for it is looked for." } else { "" });
     }
-    if matches!(action, Action::VmSnapshot | Action::VmRevert) && !vm.snapshot_problem.is_empty() {
+    let about_snapshots =
+        matches!(action, Action::VmSnapshot | Action::VmRevert | Action::VappSnapshot | Action::VappRevert);
+    if about_snapshots && !vm.snapshot_problem.is_empty() {
         return Verdict::Failed(vm.snapshot_problem.clone());
     }
     match (vm.seen, vm.power) {

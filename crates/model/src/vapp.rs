@@ -34,6 +34,8 @@ pub struct Vapp {
     pub instance_of: Option<String>,
     /// The vApp that it is being copied or moved to; empty: none.
     pub copying: String,
+    /// It came with a VM of its own, and goes with it.
+    pub auto: bool,
     /// How many of its machines are in which state.
     pub vms: VmCounts,
     pub cpus: i64,

@@ -1,8 +1,8 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
 use crate::{
-    Actor, DiskId, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
+    Actor, DiskId, Fields, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::Resource,
-    disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB},
+    disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB, Slot},
     hub::HubId,
     name,
     nic::{self, Nic, NicSpec},
@@ -10,6 +10,7 @@ use crate::{
     share::{self, Grant},
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -218,6 +219,8 @@ pub struct Disk {
     pub media_name: String,
     /// The machine runs, and has it from its next start on.
     pub waits: bool,
+    /// Where a client put it; None: nobody said.
+    pub slot: Option<Slot>,
 }
 
 impl Disk {
@@ -288,6 +291,10 @@ pub struct Vm {
     /// How many it has.
     /// The sizing policy that its size is, by name.
     pub sizing: Option<(SizingId, String)>,
+    /// What VCD's clients set besides.
+    pub besides: Besides,
+    /// It came with a vApp of its own, which goes with it.
+    pub alone: bool,
     /// The storage lease of its vApp has ended.
     pub expired: bool,
     pub snapshots: i64,
@@ -360,6 +367,56 @@ impl Vm {
     }
 }
 
+/// What VCD's clients set on a machine and find again as it was given. Hubs are not told: KubeVirt has nothing like most of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Besides {
+    pub cores_per_socket: Option<i32>,
+    /// Empty: what we say by default.
+    pub hardware_version: String,
+    pub os_type: String,
+    pub firmware: String,
+    pub cpu_hot_add: bool,
+    pub memory_hot_add: bool,
+    pub nested_hypervisor: bool,
+    pub boot: BootOptions,
+    pub extra_config: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BootOptions {
+    pub delay_ms: i32,
+    pub enter_setup: bool,
+    pub retry: bool,
+    pub retry_delay_ms: i32,
+    pub secure: bool,
+    pub network_protocol: String,
+}
+
+impl Fields for Besides {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        let extra: Vec<String> = self.extra_config.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        vec![
+            ("cores_per_socket", self.cores_per_socket.unwrap_or(1).to_string()),
+            ("hardware_version", self.hardware_version.clone()),
+            ("os_type", self.os_type.clone()),
+            ("firmware", self.firmware.clone()),
+            ("cpu_hot_add", yes(self.cpu_hot_add)),
+            ("memory_hot_add", yes(self.memory_hot_add)),
+            ("nested_hypervisor", yes(self.nested_hypervisor)),
+            ("boot_delay_ms", self.boot.delay_ms.to_string()),
+            ("enter_setup", yes(self.boot.enter_setup)),
+            ("boot_retry", yes(self.boot.retry)),
+            ("boot_retry_delay_ms", self.boot.retry_delay_ms.to_string()),
+            ("secure_boot", yes(self.boot.secure)),
+            ("network_boot", self.boot.network_protocol.clone()),
+            ("extra_config", extra.join(", ")),
+        ]
+    }
+}
+
 /// A machine asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -380,6 +437,7 @@ pub struct VmSpec {
     pub power: Power,
     pub start_order: i32,
     pub start_delay_s: i32,
+    pub besides: Besides,
 }
 
 impl VmSpec {
