@@ -9,7 +9,7 @@ use time::{Duration, OffsetDateTime};
 const FREE_BY_NAME: i32 = 5;
 /// Failures from one address: many people may share it.
 const FREE_BY_ADDRESS: i32 = 50;
-const LONGEST_WAIT: Duration = Duration::minutes(15);
+pub(crate) const LONGEST_WAIT: Duration = Duration::minutes(15);
 
 /// Who signed in; the face makes a new session of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,13 +33,7 @@ pub async fn sign_in(d: &Domain, org: &str, name: &str, password: &Password, ori
     let by_name = format!("name:{}/{}", org.to_lowercase(), name.to_lowercase());
     let by_address = format!("address:{}", origin.address);
     let now = d.now();
-    if let Some(until) = d.store.sign_in_wait(&[by_name.clone(), by_address.clone()], now).await? {
-        let wait = u64::try_from((until - now).whole_milliseconds()).unwrap_or(0).div_ceil(1000).max(1);
-        return Err(Error::TooMany {
-            message: format!("Too many failed tries. Sign-in for this name opens again in {}.", words(wait)),
-            retry_after_s: wait,
-        });
-    }
+    waits(d, &[by_name.clone(), by_address.clone()], "Sign-in for this name opens again").await?;
     let found = d.store.credentials(org, name).await?;
     let hash = found.as_ref().and_then(|c| c.password_hash.as_deref());
     let fits = d.hasher.verify(password, hash).await?;
@@ -59,6 +53,14 @@ pub async fn sign_in(d: &Domain, org: &str, name: &str, password: &Password, ori
     let Some(c) = found else { return Err(Error::BadCredentials) };
     d.store.sign_in_succeeded(&by_name).await?;
     welcome(d, SignedIn { user: c.user, org: c.org, org_name: c.org_name, name: c.name }, origin).await
+}
+
+/// Too many failures by one of these have to wait. `what`: what opens again after it.
+pub(crate) async fn waits(d: &Domain, who: &[String], what: &str) -> Result<()> {
+    let now = d.now();
+    let Some(until) = d.store.sign_in_wait(who, now).await? else { return Ok(()) };
+    let wait = u64::try_from((until - now).whole_milliseconds()).unwrap_or(0).div_ceil(1000).max(1);
+    Err(Error::TooMany { message: format!("Too many failed tries. {what} in {}.", words(wait)), retry_after_s: wait })
 }
 
 /// Records a sign-in, however it was proven.
@@ -81,19 +83,28 @@ pub struct Opened {
 
 /// Opens one for somebody who has just signed in.
 pub async fn open(d: &Domain, who: &SignedIn, address: &str, agent: &str) -> Result<Opened> {
-    let secret = BASE64_URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>());
+    let secret = fresh_secret();
     let (now, ends_at) = (d.now(), d.now() + d.sessions.absolute);
-    let row = SessionRow {
+    let row = session_row(who, address, agent, ends_at);
+    match d.store.session_create(&hash_of(&secret), &row, now).await? {
+        true => Ok(Opened { secret, ends_at }),
+        false => Err(Error::Internal("a session's secret was drawn twice".into())),
+    }
+}
+
+/// Nobody guesses it.
+pub(crate) fn fresh_secret() -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
+}
+
+pub(crate) fn session_row(who: &SignedIn, address: &str, agent: &str, ends_at: OffsetDateTime) -> SessionRow {
+    SessionRow {
         user: Some(who.user),
         roles: Vec::new(),
         data: serde_json::Value::Object(serde_json::Map::new()),
         address: address.to_owned(),
         agent: agent.chars().take(200).collect(),
         expires_at: ends_at,
-    };
-    match d.store.session_create(&hash_of(&secret), &row, now).await? {
-        true => Ok(Opened { secret, ends_at }),
-        false => Err(Error::Internal("a session's secret was drawn twice".into())),
     }
 }
 
@@ -153,7 +164,7 @@ async fn refuse(
 }
 
 /// Just enough of an actor to record one's own sign-in.
-fn themselves(who: &SignedIn, origin: Origin) -> Actor {
+pub(crate) fn themselves(who: &SignedIn, origin: Origin) -> Actor {
     Actor {
         user: Some(who.user),
         name: who.name.clone(),

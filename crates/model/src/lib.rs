@@ -38,6 +38,7 @@ pub mod snapshot;
 pub mod storage;
 pub mod task;
 pub mod template;
+pub mod token;
 pub mod upload;
 pub mod user;
 pub mod vapp;

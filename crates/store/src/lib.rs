@@ -41,6 +41,7 @@ mod stranger;
 mod task;
 mod task_work;
 mod template;
+mod token;
 mod upload;
 mod user;
 mod vapp;

@@ -49,6 +49,10 @@ impl Answer {
         Answer { status: StatusCode::ACCEPTED, ..self }
     }
 
+    pub(crate) fn status(self, status: StatusCode) -> Answer {
+        Answer { status, ..self }
+    }
+
     pub(crate) fn with(mut self, name: HeaderName, value: String) -> Answer {
         self.headers.push((name, value));
         self

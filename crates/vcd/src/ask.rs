@@ -43,6 +43,8 @@ pub(crate) struct Open {
     pub(crate) as_json: bool,
     pub(crate) headers: HeaderMap,
     pub(crate) params: Params,
+    /// The address without what stands after `?`.
+    pub(crate) at: String,
     path: Vec<(String, String)>,
     body: Bytes,
     body_is_json: bool,
@@ -78,6 +80,7 @@ impl Open {
             as_json: accept.contains("json") && !accept.contains("xml"),
             body_is_json: text(header::CONTENT_TYPE).contains("json"),
             params: Params::read(parts.uri.query()),
+            at: parts.uri.path().to_owned(),
             headers: parts.headers,
             path,
             body,

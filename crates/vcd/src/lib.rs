@@ -5,6 +5,7 @@ mod api;
 mod ask;
 mod cloudapi;
 mod fault;
+mod openapi;
 mod pending;
 mod routes;
 mod session;
@@ -12,6 +13,7 @@ mod token;
 mod wire;
 
 pub use fault::{body_of, is_json};
+pub use openapi::document as openapi;
 pub use routes::{RouteInfo, Site};
 pub use token::Tokens;
 
@@ -29,8 +31,17 @@ pub struct Vcd {
 
 /// Everything under `/api`, `/cloudapi` and `/oauth`, and the list of it.
 pub fn routes(vcd: Vcd) -> (Router, Vec<RouteInfo>) {
+    table(Some(vcd)).into_router()
+}
+
+/// The list alone, for documents about it.
+pub fn list() -> Vec<RouteInfo> {
+    table(None).into_list()
+}
+
+fn table(vcd: Option<Vcd>) -> routes::Routes {
     let routes = routes::Routes::new(vcd);
     let routes = session::routes(routes);
     let routes = api::routes(routes);
-    cloudapi::routes(routes).into_router()
+    cloudapi::routes(routes)
 }

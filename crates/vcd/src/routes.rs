@@ -5,6 +5,7 @@ use crate::{
     answer::Answer,
     ask::{Ask, Open},
     fault::{self, Fault},
+    openapi::Told,
 };
 use axum::{
     Router,
@@ -24,10 +25,13 @@ pub struct RouteInfo {
     pub path: &'static str,
     /// Anybody may ask it.
     pub open: bool,
+    /// What the OpenAPI document says of it; all of `/cloudapi` and `/oauth` has it.
+    pub told: Option<Told>,
 }
 
 pub(crate) struct Routes {
-    vcd: Vcd,
+    /// None: nobody is served, and only the list is wanted.
+    vcd: Option<Vcd>,
     router: Router,
     list: Vec<RouteInfo>,
 }
@@ -45,7 +49,7 @@ macro_rules! methods {
 }
 
 impl Routes {
-    pub(crate) fn new(vcd: Vcd) -> Routes {
+    pub(crate) fn new(vcd: Option<Vcd>) -> Routes {
         Routes { vcd, router: Router::new(), list: Vec::new() }
     }
 
@@ -76,7 +80,8 @@ impl Routes {
         F: Fn(Open) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output = Result<Answer>> + Send + 'static,
     {
-        let vcd = self.vcd.clone();
+        self.list.push(RouteInfo { method: method.clone(), path, open, told: None });
+        let Some(vcd) = self.vcd.clone() else { return self };
         let json = fault::is_json(path);
         let answer = async move |request: Request<Body>| -> Response<Body> {
             let asked = match Open::read(vcd, request).await {
@@ -90,10 +95,21 @@ impl Routes {
             }
         };
         // every method of the table is one that axum knows
-        let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
+        let filter = MethodFilter::try_from(method).unwrap_or(MethodFilter::GET);
         self.router = self.router.route(&inner(path), on(filter, answer));
-        self.list.push(RouteInfo { method, path, open });
         self
+    }
+
+    /// About the route before it, for the OpenAPI document.
+    pub(crate) fn told(mut self, told: Told) -> Routes {
+        if let Some(last) = self.list.last_mut() {
+            last.told = Some(told);
+        }
+        self
+    }
+
+    pub(crate) fn into_list(self) -> Vec<RouteInfo> {
+        self.list
     }
 
     /// Behind a rewriting of addresses into the one form that is registered.

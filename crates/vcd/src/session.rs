@@ -3,6 +3,7 @@ use crate::{
     Vcd,
     answer::Answer,
     ask::{Ask, Open},
+    openapi::{Is, Schema, Told, sent},
     routes::Routes,
     token::Claims,
     wire::{
@@ -12,7 +13,7 @@ use crate::{
 };
 use axum::http::{HeaderName, Method};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use domain::session::{self, SignedIn};
+use domain::session::{self, Opened, SignedIn};
 use model::{Actor, Error, Result, org::PROVIDER, query::last_uuid, user::Password};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -30,16 +31,39 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .open(Method::GET, "/api/versions", versions)
         .open(Method::POST, "/api/sessions", sign_in_xml)
         .open(Method::POST, "/cloudapi/1.0.0/sessions", |open| sign_in(open, Door::Tenant))
+        .told(Told::one("Sign in with user@org and a password; the access token is in a header", "Session"))
         .open(Method::POST, "/cloudapi/1.0.0/sessions/provider", |open| sign_in(open, Door::Provider))
+        .told(Told::one("The same for the provider's own users", "Session"))
         .get("/api/session", current_xml)
         .delete("/api/session", sign_out)
         .delete("/api/sessions", sign_out)
         .get("/cloudapi/1.0.0/sessions/current", current)
+        .told(Told::one("The session that asks", "Session"))
         .get("/cloudapi/1.0.0/sessions/{id}", by_id)
+        .told(Told::one("The same by its id", "Session"))
         .delete("/cloudapi/1.0.0/sessions", sign_out)
+        .told(Told::done("Sign out"))
         .delete("/cloudapi/1.0.0/sessions/provider", sign_out)
+        .told(Told::done("Sign out"))
         .delete("/cloudapi/1.0.0/sessions/current", sign_out)
+        .told(Told::done("Sign out"))
         .delete("/cloudapi/1.0.0/sessions/{id}", end_by_id)
+        .told(Told::done("Sign out"))
+}
+
+pub(crate) fn schemas() -> Vec<Schema> {
+    let properties = vec![
+        ("id", Is::Urn),
+        ("site", Is::Ref),
+        ("user", Is::Ref),
+        ("org", Is::Ref),
+        ("operatingOrg", Is::Ref),
+        ("location", Is::Text),
+        ("roles", Is::Texts),
+        ("roleRefs", Is::Refs),
+        ("sessionIdleTimeoutMinutes", Is::Int),
+    ];
+    vec![sent("Session", properties)]
 }
 
 async fn versions(open: Open) -> Result<Answer> {
@@ -87,28 +111,34 @@ async fn enter(open: &Open, door: Door) -> Result<SignedIn> {
 }
 
 /// An access token for somebody who has proven who they are.
-pub(crate) async fn token_for(open: &Open, who: &SignedIn) -> Result<(String, Fresh)> {
-    let tokens = tokens(&open.vcd)?;
+async fn token_for(open: &Open, who: &SignedIn) -> Result<(String, Fresh)> {
+    // without keys no session is left behind
+    tokens(&open.vcd)?;
     let agent = open.header("user-agent").unwrap_or_default();
     let opened = session::open(open.d(), who, &open.origin.address, agent).await?;
+    let (token, _) = access_token(open, who, &opened)?;
+    let hash = session::hash_of(&opened.secret);
+    let actor = session::who(open.d(), &hash, open.origin.clone(), false).await?.ok_or(Error::SignInNeeded)?;
+    Ok((token, Fresh { actor, session: hash }))
+}
+
+/// The token of a session, and for how many seconds it is good.
+pub(crate) fn access_token(open: &Open, who: &SignedIn, opened: &Opened) -> Result<(String, i64)> {
+    let now = open.d().now();
     let claims = Claims {
         jti: opened.secret.clone(),
         sub: who.user.urn(),
         org: who.org_name.clone(),
-        iat: open.d().now().unix_timestamp(),
+        iat: now.unix_timestamp(),
         exp: opened.ends_at.unix_timestamp(),
     };
-    let hash = session::hash_of(&opened.secret);
-    let actor = session::who(open.d(), &hash, open.origin.clone(), false).await?.ok_or(Error::SignInNeeded)?;
-    let lasts_s = (opened.ends_at - open.d().now()).whole_seconds();
-    Ok((tokens.issue(&claims)?, Fresh { actor, session: hash, lasts_s }))
+    Ok((tokens(&open.vcd)?.issue(&claims)?, (opened.ends_at - now).whole_seconds()))
 }
 
 /// A session that was opened just now.
-pub(crate) struct Fresh {
-    pub(crate) actor: Actor,
-    pub(crate) session: Vec<u8>,
-    pub(crate) lasts_s: i64,
+struct Fresh {
+    actor: Actor,
+    session: Vec<u8>,
 }
 
 fn tokens(vcd: &Vcd) -> Result<&crate::Tokens> {
@@ -141,7 +171,10 @@ fn bearer(open: &Open) -> Option<&str> {
 
 /// Who is behind the token of a request, as of this moment.
 pub(crate) async fn who(open: &Open) -> Result<(Actor, Vec<u8>)> {
-    let token = bearer(open).ok_or(Error::SignInNeeded)?;
+    behind(open, bearer(open).ok_or(Error::SignInNeeded)?).await
+}
+
+pub(crate) async fn behind(open: &Open, token: &str) -> Result<(Actor, Vec<u8>)> {
     let claims = tokens(&open.vcd)?.read(token, open.d().now()).ok_or(Error::SignInNeeded)?;
     let hash = session::hash_of(&claims.jti);
     let actor = session::who(open.d(), &hash, open.origin.clone(), true).await?.ok_or(Error::SignInNeeded)?;
