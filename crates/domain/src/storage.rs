@@ -1,11 +1,12 @@
 //! Storage policies of the provider, and which of them a VDC may use.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, Kind, PolicyId, Problems, Result, VdcId, can, conflict,
+    Action, Actor, Error, Kind, OrgId, PolicyId, Problems, Result, VdcId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
+    query::{Found, Numbered},
     quota::Measure,
-    storage::{HubClasses, Profile, StoragePolicy, StoragePolicySpec, VdcPolicy, VdcPolicySpec},
+    storage::{HubClasses, Profile, StoragePolicy, StoragePolicySpec, VdcPolicy, VdcPolicySpec, VdcProfile},
 };
 use store::Record;
 use uuid::Uuid;
@@ -93,6 +94,11 @@ pub async fn delete(d: &Domain, actor: &Actor, id: PolicyId) -> Result<()> {
 pub async fn of_vdc(d: &Domain, actor: &Actor, vdc: VdcId) -> Result<Vec<VdcPolicy>> {
     let vdc = d.store.vdc(actor, Action::VdcView, vdc).await?;
     d.store.vdc_policies(vdc.id).await
+}
+
+/// The profiles of all VDCs that somebody sees, as VCD's clients ask.
+pub async fn query_profiles(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<VdcProfile>> {
+    d.store.profiles_query(list_scope(actor, Action::VdcList, org)?, q).await
 }
 
 /// The same for somebody who makes something in a VDC and may not see the VDC itself.

@@ -29,6 +29,12 @@ pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) 
     d.store.vapps_query(list_scope(actor, Action::VappList, org)?, q).await
 }
 
+/// How much storage those that were read have, in MB.
+pub async fn storage(d: &Domain, vapps: &[Vapp]) -> Result<Vec<(VappId, i64)>> {
+    let ids: Vec<VappId> = vapps.iter().map(|v| v.id).collect();
+    d.store.storage_of_vapps(&ids).await
+}
+
 pub async fn get(d: &Domain, actor: &Actor, id: VappId) -> Result<Vapp> {
     Ok(d.store.vapp(actor, Action::VappView, id).await?.into_inner())
 }

@@ -1,9 +1,10 @@
 //! Networks of a vApp: isolated ones inside it, and networks of its VDC that it is bridged to.
 use crate::Domain;
 use model::{
-    Action, Actor, Error, Kind, NetworkId, Result, TaskId, VappId, can,
-    decide::Resource,
-    network::{Network, NetworkForm},
+    Action, Actor, Error, Kind, NetworkId, OrgId, Result, TaskId, VappId, can,
+    decide::{Resource, list_scope},
+    network::{Network, NetworkForm, VappNetwork},
+    query::{Found, Numbered},
 };
 use store::Record;
 use uuid::Uuid;
@@ -12,6 +13,11 @@ use uuid::Uuid;
 pub async fn list(d: &Domain, actor: &Actor, vapp: VappId) -> Result<Vec<Network>> {
     let vapp = d.store.vapp(actor, Action::VappView, vapp).await?;
     d.store.networks_of(&vapp).await
+}
+
+/// As VCD's clients ask: those of all vApps that somebody sees.
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<VappNetwork>> {
+    d.store.vapp_networks_query(list_scope(actor, Action::VappList, org)?, q).await
 }
 
 /// A new one that only its own machines are on.

@@ -11,6 +11,7 @@ use model::{
     name,
     query::{Found, Numbered},
     quota::Amount,
+    template::Inside,
     vm::{Besides, Vm, VmSpec, check_size},
 };
 use store::{Macs, Record, Write};
@@ -23,6 +24,19 @@ pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) 
 /// As VCD's clients ask.
 pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Vm>> {
     d.store.vms_query(list_scope(actor, Action::VappList, org)?, q).await
+}
+
+/// Machines inside templates among them, where somebody sees templates.
+pub async fn query_all(
+    d: &Domain,
+    actor: &Actor,
+    org: Option<OrgId>,
+    q: &Numbered,
+) -> Result<(Found<Vm>, Found<Inside>)> {
+    let wanted = q.filter.demanded("isVAppTemplate").map(|v| v.text().to_lowercase());
+    let vms = (wanted.as_deref() != Some("true")).then(|| list_scope(actor, Action::VappList, org)).transpose()?;
+    let inside = (wanted.as_deref() != Some("false")).then(|| list_scope(actor, Action::CatalogList, org).ok());
+    d.store.machines_query((vms, inside.flatten()), q).await
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: VmId) -> Result<Vm> {

@@ -3,6 +3,7 @@ use crate::{NetworkId, OrgId, Problems, Result, VappId, VdcId, VmId, name, nic::
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr};
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 /// How a network reaches the world. Only isolated ones are offered yet; the others are refused by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -42,6 +43,18 @@ impl NetworkType {
             _ => NetworkType::ALL.into_iter().find(|t| t.key() == word),
         }
     }
+}
+
+/// A network in a vApp, with the id that it has there: one of its own, or one of its VDC that it is bridged to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VappNetwork {
+    pub id: Uuid,
+    pub vapp: VappId,
+    pub vapp_name: String,
+    pub owner_name: String,
+    /// The one that it is, or that is behind it.
+    pub network: Network,
+    pub bridged: bool,
 }
 
 /// From one address to another, both of them in it.

@@ -160,6 +160,26 @@ impl Filter {
         }
     }
 
+    /// What a field has to be in any case, if that is said at all.
+    pub fn demanded(&self, field: &str) -> Option<&Value> {
+        match self {
+            Filter::Is(c) => (c.field == field && c.op == Op::Is).then_some(&c.value),
+            Filter::All(parts) => parts.iter().find_map(|p| p.demanded(field)),
+            Filter::Any(_) => None,
+        }
+    }
+
+    /// The same with other clauses: each may become several.
+    #[must_use]
+    pub fn rewritten(self, each: &impl Fn(Clause) -> Filter) -> Filter {
+        let all = |parts: Vec<Filter>| parts.into_iter().map(|p| p.rewritten(each)).collect();
+        match self {
+            Filter::All(parts) => Filter::All(all(parts)),
+            Filter::Any(parts) => Filter::Any(all(parts)),
+            Filter::Is(clause) => each(clause),
+        }
+    }
+
     /// Does something hold for which each clause can be decided?
     pub fn holds(&self, decide: &mut impl FnMut(&Clause) -> Result<bool>) -> Result<bool> {
         match self {

@@ -1,5 +1,5 @@
 //! Storage policies: the provider's names for storage classes, and which of them a VDC may use.
-use crate::{Error, FieldError, Fields, HubId, PolicyId, Problems, Result, name, quota::Measure};
+use crate::{Error, FieldError, Fields, HubId, OrgId, PolicyId, Problems, Result, VdcId, name, quota::Measure};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -22,6 +22,16 @@ pub struct StoragePolicy {
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
     pub updated_by: String,
+}
+
+/// A storage policy as one VDC has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VdcProfile {
+    pub vdc: VdcId,
+    pub vdc_name: String,
+    pub org: OrgId,
+    pub org_name: String,
+    pub policy: VdcPolicy,
 }
 
 /// On one hub another class than elsewhere.

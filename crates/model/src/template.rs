@@ -200,6 +200,13 @@ pub struct Template {
     pub updated_at: OffsetDateTime,
 }
 
+/// A machine inside a template, by its place in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inside {
+    pub template: Template,
+    pub index: usize,
+}
+
 impl Template {
     /// As deciding sees it for somebody: as its catalog.
     pub fn resource(&self, actor: &Actor, action: Action) -> Resource {

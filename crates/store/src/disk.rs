@@ -77,6 +77,8 @@ const QUERY: QuerySql = QuerySql {
         number("iops", "0"),
         text("storageProfileName", "p.name"),
         id("attachedVm", "t.vm_id"),
+        id("vm", "t.vm_id"),
+        id("disk", "t.id"),
         bool("isAttached", "t.vm_id is not null"),
         number("attachedVmCount", "case when t.vm_id is null then 0 else 1 end"),
         bool("isShareable", "false"),

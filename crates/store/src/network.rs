@@ -180,7 +180,7 @@ async fn find(db: impl PgExecutor<'_>, id: NetworkId) -> Result<Option<Network>>
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
-async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Network>> {
+pub(crate) async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Network>> {
     let mut b = ONE.one();
     b.push("t.id = any(").push_bind(ids.to_vec()).push(") order by lower(t.name), t.id");
     let rows: Vec<Row> = b.build_query_as().fetch_all(db).await.map_err(mapped)?;

@@ -72,16 +72,24 @@ impl Store {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
+        self.window(sql, scope, q, (q.offset(), i64::from(q.size)), read).await
+    }
+
+    /// The same from any row on.
+    pub(crate) async fn window<R, T>(
+        &self,
+        sql: &QuerySql,
+        scope: Scope,
+        q: &Numbered,
+        (offset, limit): (i64, i64),
+        read: fn(R) -> Result<T>,
+    ) -> Result<Found<T>>
+    where
+        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+    {
         let list = sql.list;
-        let mut rows = Build::new(format!("select {} from {} where {}", list.columns, list.from, list.living));
-        let mut count = Build::new(format!("select count(*) from {} where {}", sql.count_from, list.living));
-        for b in [&mut rows, &mut count] {
-            list.within(b, scope);
-            if !q.filter.is_empty() {
-                b.push(" and ");
-                filter(b, sql, &q.filter)?;
-            }
-        }
+        let mut rows = Build::new(format!("select {} from {}", list.columns, list.from));
+        conditions(&mut rows, sql, scope, &q.filter)?;
         let by = match &q.sort {
             Some((name, _)) => Some(sql.field(name)?.sortable()?),
             None => None,
@@ -91,14 +99,42 @@ impl Store {
         if let Some(expr) = by {
             rows.push(format_args!("{expr} {way}, "));
         }
-        rows.push(format_args!("t.id {way} limit {} offset {}", q.size, q.offset()));
-        let (items, total) = tokio::join!(
-            rows.build_query_as::<R>().fetch_all(&self.pool),
-            count.build_query_scalar::<i64>().fetch_one(&self.pool)
-        );
+        rows.push(format_args!("t.id {way} limit {limit} offset {offset}"));
+        let (items, total) =
+            tokio::join!(rows.build_query_as::<R>().fetch_all(&self.pool), self.counted(sql, scope, q));
         let items = items.map_err(mapped)?.into_iter().map(read).collect::<Result<_>>()?;
-        Ok(Found { items, total: total.map_err(mapped)? })
+        Ok(Found { items, total: total? })
     }
+
+    pub(crate) async fn counted(&self, sql: &QuerySql, scope: Scope, q: &Numbered) -> Result<i64> {
+        let mut count = Build::new(format!("select count(*) from {}", sql.count_from));
+        conditions(&mut count, sql, scope, &q.filter)?;
+        count.build_query_scalar().fetch_one(&self.pool).await.map_err(mapped)
+    }
+}
+
+/// What lists of it keep to, and what the filter says.
+pub(crate) fn conditions(b: &mut Build<'_>, sql: &QuerySql, scope: Scope, wanted: &Filter) -> Result<()> {
+    b.push(format_args!(" where {}", sql.list.living));
+    sql.list.within(b, scope);
+    if !wanted.is_empty() {
+        b.push(" and ");
+        filter(b, sql, wanted)?;
+    }
+    Ok(())
+}
+
+/// A field to sort by, in a type that is the same for every noun that has it.
+pub(crate) fn sort_key(sql: &QuerySql, name: &str) -> Result<String> {
+    let field = sql.field(name)?;
+    let cast = match field.kind {
+        FieldKind::Id => "uuid",
+        FieldKind::Number => "numeric",
+        FieldKind::Bool => "boolean",
+        FieldKind::Time => "timestamptz",
+        _ => "text",
+    };
+    Ok(format!("({})::{cast}", field.sortable().unwrap_or("null")))
 }
 
 impl QuerySql {

@@ -178,6 +178,14 @@ async fn find(db: impl PgExecutor<'_>, id: TemplateId) -> Result<Option<Template
     b.build_query_as().fetch_optional(db).await.map_err(mapped)?.map(read).transpose()
 }
 
+/// Those with these ids, for what was looked up before.
+pub(crate) async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Template>> {
+    let mut b = SQL.one();
+    b.push("t.id = any(").push_bind(ids.to_vec()).push(")");
+    let rows: Vec<Row> = b.build_query_as().fetch_all(db).await.map_err(mapped)?;
+    rows.into_iter().map(read).collect()
+}
+
 impl Write<'_> {
     /// Held: nobody deletes it, and no VM gets it, meanwhile.
     pub async fn template(&mut self, action: Action, id: TemplateId) -> Result<Authorized<Template>> {

@@ -290,6 +290,18 @@ impl Store {
         self.numbered(&QUERY, scope, q, read).await
     }
 
+    /// How much storage each of them has, in MB.
+    pub async fn storage_of_vapps(&self, ids: &[VappId]) -> Result<Vec<(VappId, i64)>> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+        let rows = sqlx::query!(
+            r#"select v.vapp_id, sum(k.size_mb)::bigint as "mb!" from disks k join vms v on v.id = k.vm_id
+               where v.vapp_id = any($1) and v.gone_at is null and k.gone_at is null group by v.vapp_id"#,
+            &ids
+        );
+        let rows = rows.fetch_all(&self.pool).await.map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (VappId(r.vapp_id), r.mb)).collect())
+    }
+
     pub async fn vapp_work(&self, id: Uuid) -> Result<Option<VappWork>> {
         let r = sqlx::query!(
             r#"select a.org_id, o.name as org_name, a.vdc_id, d.name as vdc_name, a.name, a.hub_id, a.attempted_at is not null as "attempted!",

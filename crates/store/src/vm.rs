@@ -7,7 +7,7 @@ use crate::{
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag},
     nic::{NicJson, SeenNic, nics_column},
-    query::{QuerySql, bool, id, number, text, time, words},
+    query::{QuerySql, bool, id, id_among, number, text, text_among, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
@@ -60,7 +60,7 @@ pub(crate) const SQL: ListSql = ListSql {
 };
 
 /// What VCD's clients ask by.
-const QUERY: QuerySql = QuerySql {
+pub(crate) const QUERY: QuerySql = QuerySql {
     list: &SQL,
     count_from: "vms t left join organizations o on o.id = t.org_id left join vdcs d on d.id = t.vdc_id \
                  left join vapps a on a.id = t.vapp_id left join users u on u.id = t.owner_id",
@@ -85,6 +85,18 @@ const QUERY: QuerySql = QuerySql {
         text("ipAddress", "t.obs_ips[1]"),
         text("hostName", "t.obs_node"),
         text("hubName", "t.hub_id"),
+        id_among("network", "select n.network_id from nics n where n.vm_id = t.id and n.removed_at is null"),
+        text_among(
+            "networkName",
+            "select w.name from nics n join networks w on w.id = n.network_id where n.vm_id = t.id and n.removed_at is null",
+        ),
+        text_among(
+            "storageProfileName",
+            "select p.name from disks k join storage_policies p on p.id = k.policy_id where k.vm_id = t.id and k.gone_at is null",
+        ),
+        id("vmSizingPolicyId", "t.sizing_id"),
+        bool("isAutoNature", "a.auto"),
+        bool("isBusy", "t.deleted_at is not null"),
         bool("isVAppTemplate", "false"),
         bool("isDeleted", "false"),
         bool("isDeployed", "t.power <> 'off'"),
@@ -328,6 +340,14 @@ impl Store {
     /// For whoever works on them, not for pages.
     pub async fn vm_known(&self, id: VmId) -> Result<Option<Vm>> {
         find(&self.pool, id).await
+    }
+
+    /// Those with these ids, in no order.
+    pub(crate) async fn vms_known(&self, ids: &[Uuid]) -> Result<Vec<Vm>> {
+        let mut b = SQL.one();
+        b.push("t.id = any(").push_bind(ids.to_vec()).push(")");
+        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        rows.into_iter().map(read).collect()
     }
 
     pub async fn vms_known_of(&self, vapp: VappId) -> Result<Vec<Vm>> {

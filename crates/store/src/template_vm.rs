@@ -1,0 +1,159 @@
+//! The machines inside templates, which VCD's clients ask for as they ask for VMs, and both together.
+use crate::{
+    Store,
+    constraint::mapped,
+    list::{Build, ListSql},
+    query::{QuerySql, bool, conditions, id, id_among, number, sort_key, text, text_among, time, words},
+    share::owned_or_shared,
+    template, vm,
+};
+use model::{
+    Result,
+    decide::Scope,
+    query::{Found, Numbered},
+    template::Inside,
+    vm::Vm,
+};
+use sqlx::FromRow;
+use std::collections::HashMap;
+use uuid::Uuid;
+
+/// Their ids are made of their template's and their place in it, as `wire/href.rs` of the VCD face makes them.
+const SQL: ListSql = ListSql {
+    columns: "t.id, t.template_id, t.place",
+    from: "(select (overlay(left(x.id::text, 32) placing '8' from 15) \
+             || lpad(to_hex((('x' || right(x.id::text, 4))::bit(16)::int + e.place::int) & 65535), 4, '0'))::uuid as id, \
+             x.id as template_id, x.catalog_id, x.org_id, x.name as template_name, x.os, x.created_at, e.vm, e.place \
+            from templates x cross join lateral jsonb_array_elements(x.vms) with ordinality e (vm, place) \
+            where x.kind = 'template' and x.deleted_at is null) t \
+           join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id left join users u on u.id = c.owner_id",
+    count_from: "",
+    living: "c.deleted_at is null",
+    sorts: &[],
+    search: &[],
+    action: "",
+    org: "t.org_id = {} or c.shared_to_all or exists (select from catalog_shares s where s.catalog_id = c.id and s.org_id = {})",
+    owner: concat!("c.org_id <> {org} or ", owned_or_shared!("c.owner_id", "c.id")),
+};
+
+/// The same names as VMs have.
+const QUERY: QuerySql = QuerySql {
+    list: &SQL,
+    count_from: SQL.from,
+    metadata: true,
+    fields: &[
+        id("id", "t.id"),
+        id("href", "t.id"),
+        text("name", "t.vm ->> 'name'"),
+        text("description", "''"),
+        id("container", "t.template_id"),
+        id("vapp", "null::uuid"),
+        text("containerName", "t.template_name"),
+        id_among("vdc", "select x.id from vdcs x where x.org_id = t.org_id and x.deleted_at is null"),
+        text_among("vdcName", "select x.name from vdcs x where x.org_id = t.org_id and x.deleted_at is null"),
+        id("org", "t.org_id"),
+        text("orgName", "o.name"),
+        id("owner", "c.owner_id"),
+        text("ownerName", "u.name"),
+        text("guestOs", "t.vm ->> 'os'"),
+        number("numberOfCpus", "(t.vm ->> 'cpus')::bigint"),
+        number("memoryMB", "(t.vm ->> 'memory_mb')::bigint"),
+        text("ipAddress", "''"),
+        text("hostName", "''"),
+        text("hubName", "''"),
+        id_among("network", "select null::uuid where false"),
+        text_among("networkName", "select '' where false"),
+        text_among("storageProfileName", "select k ->> 'policy' from jsonb_array_elements(t.vm -> 'disks') k"),
+        id("vmSizingPolicyId", "null::uuid"),
+        bool("isVAppTemplate", "true"),
+        bool("isAutoNature", "false"),
+        bool("isDeleted", "false"),
+        bool("isDeployed", "false"),
+        bool("isBusy", "false"),
+        bool("isInMaintenanceMode", "false"),
+        time("dateCreated", "t.created_at"),
+        text("catalogName", "c.name"),
+        text("moref", "''"),
+        words("status", "'stopped'", &[("POWERED_OFF", "true")]),
+    ],
+};
+
+#[derive(FromRow)]
+struct Row {
+    template_id: Uuid,
+    place: i64,
+}
+
+impl Store {
+    /// VMs, and machines of templates after them; all of them in order if one is asked for. `None`: those are not wanted, or
+    /// not to be seen.
+    pub async fn machines_query(
+        &self,
+        (vms, inside): (Option<Scope>, Option<Scope>),
+        q: &Numbered,
+    ) -> Result<(Found<Vm>, Found<Inside>)> {
+        let (mut first, mut second) = (Found { items: Vec::new(), total: 0 }, Found { items: Vec::new(), total: 0 });
+        match (vms, inside) {
+            (None, None) => {}
+            (Some(scope), None) => first = self.vms_query(scope, q).await?,
+            (None, Some(scope)) => second = self.inside(scope, q, (q.offset(), i64::from(q.size))).await?,
+            (Some(vms), Some(inside)) if q.sort.is_none() => {
+                first = self.vms_query(vms, q).await?;
+                let left = i64::from(q.size) - i64::try_from(first.items.len()).unwrap_or_default();
+                second = self.inside(inside, q, ((q.offset() - first.total).max(0), left)).await?;
+            }
+            (Some(vms), Some(inside)) => {
+                let (ids, totals) = self.machines_in_order(vms, inside, q).await?;
+                let mut found = self.vms_known(&ids).await?;
+                let at = |id: Uuid| ids.iter().position(|x| *x == id);
+                found.sort_by_key(|vm| at(vm.id.0));
+                first = Found { items: found, total: totals.0 };
+                let among = Build::new(format!("select {} from {} where t.id = any(", SQL.columns, SQL.from));
+                second = Found { items: self.insides(among, &ids).await?, total: totals.1 };
+            }
+        }
+        Ok((first, second))
+    }
+
+    async fn inside(&self, scope: Scope, q: &Numbered, (offset, limit): (i64, i64)) -> Result<Found<Inside>> {
+        let found = self.window(&QUERY, scope, q, (offset, limit), |r: Row| Ok(r)).await?;
+        Ok(Found { items: self.with_templates(found.items).await?, total: found.total })
+    }
+
+    async fn insides(&self, mut b: Build<'_>, ids: &[Uuid]) -> Result<Vec<Inside>> {
+        b.push_bind(ids.to_vec()).push(") order by array_position(").push_bind(ids.to_vec()).push(", t.id)");
+        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        self.with_templates(rows).await
+    }
+
+    async fn with_templates(&self, rows: Vec<Row>) -> Result<Vec<Inside>> {
+        let mut ids: Vec<Uuid> = rows.iter().map(|r| r.template_id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let all = template::find_all(&self.pool, &ids).await?;
+        let all: HashMap<Uuid, _> = all.into_iter().map(|t| (t.id.0, t)).collect();
+        let inside = |r: Row| {
+            let index = usize::try_from(r.place - 1).ok()?;
+            let template = all.get(&r.template_id)?;
+            (index < template.vms.len()).then(|| Inside { template: template.clone(), index })
+        };
+        Ok(rows.into_iter().filter_map(inside).collect())
+    }
+
+    /// The ids of one page of both together, and how many there are of each.
+    async fn machines_in_order(&self, vms: Scope, inside: Scope, q: &Numbered) -> Result<(Vec<Uuid>, (i64, i64))> {
+        let (field, down) = q.sort.as_ref().map_or(("id", false), |(f, down)| (f.as_str(), *down));
+        let mut b = Build::new("select x.id from (");
+        let both = [(&vm::QUERY, vms), (&QUERY, inside)];
+        for (i, (sql, scope)) in both.iter().enumerate() {
+            b.push(if i == 0 { "" } else { " union all " });
+            b.push(format_args!("select t.id, {} as sorted from {}", sort_key(sql, field)?, sql.count_from));
+            conditions(&mut b, sql, *scope, &q.filter)?;
+        }
+        let way = if down { "desc" } else { "asc" };
+        b.push(format_args!(") x order by x.sorted {way}, x.id {way} limit {} offset {}", q.size, q.offset()));
+        let ids: Vec<Uuid> = b.build_query_scalar().fetch_all(&self.pool).await.map_err(mapped)?;
+        let (a, b) = tokio::join!(self.counted(both[0].0, vms, q), self.counted(both[1].0, inside, q));
+        Ok((ids, (a?, b?)))
+    }
+}
