@@ -5,10 +5,8 @@ use crate::{
     vapp::{Asked, Guest, create_with, insert_vm, plain},
 };
 use model::{
-    Action, Actor, Error, Kind, Problems, Result, TaskId, TemplateId, VappId, VdcId, VmId, can, name,
-    quota::Amount,
-    vapp::VappSpec,
-    vm::VmSpec,
+    Action, Actor, Error, Kind, Problems, Result, TaskId, TemplateId, VappId, VdcId, VmId, can, name, quota::Amount,
+    vapp::VappSpec, vm::VmSpec,
 };
 use store::{Macs, Record};
 use uuid::Uuid;
@@ -109,7 +107,8 @@ pub async fn recompose(d: &Domain, actor: &Actor, id: VappId, change: Change) ->
         usable(d, actor, seen.vdc, &change.add).await?;
         let mut problems = Problems::default();
         let title = problems.take("name", name::check_title(change.name.as_deref().unwrap_or(&seen.name)));
-        let text = problems.take("description", name::check_text(change.description.as_deref().unwrap_or(&seen.description)));
+        let text =
+            problems.take("description", name::check_text(change.description.as_deref().unwrap_or(&seen.description)));
         problems.done()?;
         if change.add.iter().any(|p| p.guest.set_password) {
             model::decide::authorize(actor, Action::VmPassword, seen.resource(actor))?;

@@ -64,52 +64,32 @@ pub async fn replace(d: &Domain, actor: &Actor, vm: VmId, spec: SnapshotSpec) ->
     .await
 }
 
-/// VCD's way with all machines of a vApp: each has a new one in the place of its others.
+/// VCD's way with all machines of a vApp.
+enum InVapp {
+    /// Each has a new one in the place of its others.
+    Replace(SnapshotSpec),
+    /// Back to those that the machines' disks stem from; `restart` as for one machine.
+    Revert {
+        restart: bool,
+    },
+    Delete,
+}
+
 pub async fn replace_in(d: &Domain, actor: &Actor, vapp: VappId, spec: SnapshotSpec) -> Result<Option<TaskId>> {
-    let spec = spec.check()?;
-    in_vapp(d, actor, vapp, Action::VappSnapshot, async |tx, vm, all| {
-        can::or_not_now(can::vm(vm, Action::VmSnapshot))?;
-        for old in all.iter().filter(|s| !s.deleted) {
-            tx.snapshot_delete(old.id).await?;
-        }
-        tx.snapshot_insert(SnapshotId(Uuid::now_v7()), vm, &spec).await?;
-        Ok(Some(None))
-    })
-    .await
+    in_vapp(d, actor, vapp, Action::VappSnapshot, InVapp::Replace(spec.check()?)).await
 }
 
-/// Back to those that the machines' disks stem from; machines without one stay as they are.
+/// Machines without a snapshot stay as they are.
 pub async fn revert_in(d: &Domain, actor: &Actor, vapp: VappId, restart: bool) -> Result<Option<TaskId>> {
-    in_vapp(d, actor, vapp, Action::VappRevert, async |_, vm, all| {
-        let Some(to) = all.iter().find(|s| s.current && !s.deleted) else { return Ok(None) };
-        can::or_not_now(can::vm(vm, Action::VmRevert))?;
-        ready(to)?;
-        stopped(vm, restart)?;
-        Ok(Some(Some(to.id)))
-    })
-    .await
+    in_vapp(d, actor, vapp, Action::VappRevert, InVapp::Revert { restart }).await
 }
 
-/// All snapshots of all machines.
 pub async fn delete_in(d: &Domain, actor: &Actor, vapp: VappId) -> Result<Option<TaskId>> {
-    in_vapp(d, actor, vapp, Action::VappSnapshotDelete, async |tx, _, all| {
-        let going: Vec<&Snapshot> = all.iter().filter(|s| !s.deleted).collect();
-        for one in &going {
-            tx.snapshot_delete(one.id).await?;
-        }
-        Ok((!going.is_empty()).then_some(None))
-    })
-    .await
+    in_vapp(d, actor, vapp, Action::VappSnapshotDelete, InVapp::Delete).await
 }
 
-/// For each machine `change` says whether anything is to be done, and which snapshot to go back to. If nothing is, for no one: why.
-async fn in_vapp(
-    d: &Domain,
-    actor: &Actor,
-    id: VappId,
-    action: Action,
-    change: impl AsyncFn(&mut Write<'_>, &Vm, &[Snapshot]) -> Result<Option<Option<SnapshotId>>>,
-) -> Result<Option<TaskId>> {
+/// All machines or none. If there is nothing to be done for any of them, that is why not.
+async fn in_vapp(d: &Domain, actor: &Actor, id: VappId, action: Action, what: InVapp) -> Result<Option<TaskId>> {
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
         let vapp = tx.vapp(action, id).await?;
@@ -117,8 +97,7 @@ async fn in_vapp(
         let mut changed = 0;
         for vm in tx.vms_of(&vapp).await?.into_iter().filter(|v| !v.deleted) {
             let vm = tx.vm(Action::VmView, vm.id).await?;
-            let all = tx.snapshots_of(&vm).await?;
-            let Some(revert_to) = change(&mut tx, &vm, &all).await? else { continue };
+            let Some(revert_to) = in_one(&mut tx, &vm, &what).await? else { continue };
             tx.vm_snapshots_changed(vm.id, revert_to).await?;
             tx.enqueue(Kind::Vm, vm.id, vm.org, vm.hub.as_ref()).await?;
             changed += 1;
@@ -129,6 +108,35 @@ async fn in_vapp(
         tx.commit(Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_open_task()).await
     })
     .await
+}
+
+/// None: nothing is to be done for it. Else the snapshot to go back to, if there is one.
+async fn in_one(tx: &mut Write<'_>, vm: &Authorized<Vm>, what: &InVapp) -> Result<Option<Option<SnapshotId>>> {
+    let all = tx.snapshots_of(vm).await?;
+    let living = || all.iter().filter(|s| !s.deleted);
+    match what {
+        InVapp::Replace(spec) => {
+            can::or_not_now(can::vm(vm, Action::VmSnapshot))?;
+            for old in living() {
+                tx.snapshot_delete(old.id).await?;
+            }
+            tx.snapshot_insert(SnapshotId(Uuid::now_v7()), vm, spec).await?;
+            Ok(Some(None))
+        }
+        InVapp::Revert { restart } => {
+            let Some(to) = living().find(|s| s.current) else { return Ok(None) };
+            can::or_not_now(can::vm(vm, Action::VmRevert))?;
+            ready(to)?;
+            stopped(vm, *restart)?;
+            Ok(Some(Some(to.id)))
+        }
+        InVapp::Delete => {
+            for one in living() {
+                tx.snapshot_delete(one.id).await?;
+            }
+            Ok(living().next().map(|_| None))
+        }
+    }
 }
 
 fn spec_of(s: &Snapshot) -> SnapshotSpec {

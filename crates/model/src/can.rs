@@ -135,7 +135,9 @@ pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
         }
         Action::TemplateLease if template.kind == ItemKind::Media => Err("A disc has no lease.".into()),
         Action::TemplateLease if from_hub => Err("It comes from a hub and has no lease.".into()),
-        Action::TemplateUpload if from_hub => Err("It comes from a hub and changes there.".into()),
+        Action::TemplateUpload | Action::TemplateEdit if from_hub => {
+            Err("It comes from a hub and changes there.".into())
+        }
         Action::TemplateDelete | Action::VersionDelete if from_hub => {
             Err("It comes from a hub. Remove it there.".into())
         }
@@ -233,6 +235,22 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
         }
         Action::VappDiscard if n.suspended == 0 => Err("None of its VMs is suspended.".into()),
         _ => Ok(()),
+    }
+}
+
+/// Clients of VCD expect what runs to be refused where it would be deleted, unless they force it.
+pub fn vapp_stopped(vapp: &Vapp) -> Result<(), WhyNot> {
+    match vapp.vms.running + vapp.vms.suspended + vapp.vms.changing {
+        0 => Ok(()),
+        _ => Err(format!("The vApp {} is running. Power it off first, or force it.", vapp.name)),
+    }
+}
+
+/// The same for one of its machines.
+pub fn vm_stopped(vm: &Vm) -> Result<(), WhyNot> {
+    match vm.power {
+        Power::Off => Ok(()),
+        Power::On | Power::Suspended => Err(format!("The VM {} is running. Power it off first.", vm.name)),
     }
 }
 

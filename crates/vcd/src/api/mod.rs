@@ -1,9 +1,19 @@
 //! `/api`: documents in XML, one file a thing.
 pub(crate) mod access;
+pub(crate) mod catalog;
+pub(crate) mod catalog_item;
+pub(crate) mod media;
 pub(crate) mod metadata;
 pub(crate) mod org;
 pub(crate) mod owner;
+pub(crate) mod power;
+pub(crate) mod snapshot;
 pub(crate) mod task;
+pub(crate) mod template;
+pub(crate) mod template_vm;
+pub(crate) mod upload;
+pub(crate) mod vapp;
+pub(crate) mod vm;
 
 use crate::routes::Routes;
 
@@ -12,5 +22,15 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = metadata::routes(routes);
     let routes = access::routes(routes);
     let routes = owner::routes(routes);
+    let routes = catalog::routes(routes);
+    let routes = catalog_item::routes(routes);
+    let routes = template::routes(routes);
+    let routes = template_vm::routes(routes);
+    let routes = media::routes(routes);
+    let routes = upload::routes(routes);
+    let routes = vapp::routes(routes);
+    let routes = vm::routes(routes);
+    let routes = power::routes(routes);
+    let routes = snapshot::routes(routes);
     task::routes(routes)
 }

@@ -1,0 +1,245 @@
+//! vApps made: from a template, composed of parts, copied; and machines with a vApp of their own.
+use super::{
+    networks, noted,
+    parts::{self, Source, Workshop, described, of_template, wishes},
+    shown, whole,
+};
+use crate::{
+    answer::Answer,
+    api::task,
+    ask::{Ask, referred},
+    routes::Routes,
+    wire::{body::Read, media},
+};
+use domain::{
+    catalog, copy, media as discs, recompose,
+    recompose::Part,
+    vapp::{self, Asked, Deploy},
+};
+use model::{
+    Action, Error, Kind, Result, TemplateId, VdcId,
+    template::{ItemKind, Template},
+};
+use std::collections::BTreeMap;
+use xml::Element;
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .post("/api/vdc/{id}/action/instantiateVAppTemplate", instantiate)
+        .post("/api/vdc/{id}/action/composeVApp", compose)
+        .post("/api/vdc/{id}/action/cloneVApp", clone)
+        .post("/api/vdc/{id}/action/createVm", create_vm)
+        .post("/api/vdc/{id}/action/instantiateVmFromTemplate", instantiate_vm)
+}
+
+/// 201 with the vApp and the task that ends when it is there.
+async fn made(ask: &Ask, asked: Asked, operation: &'static str) -> Result<Answer> {
+    let mut shown = shown(ask, asked.vapp).await?;
+    let task = task::about(ask, Action::VappCreate, noted(&shown.vapp)).await?;
+    if !shown.tasks.iter().any(|t| t.id == task.id) {
+        shown.tasks = vec![task];
+    }
+    let text = whole(ask, &shown, &[("operationName", operation)]);
+    Ok(Answer::xml(media::VAPP, text).created(ask.base().vapp(asked.vapp)))
+}
+
+fn title(body: &Element) -> Result<&str> {
+    let name = body.attr("name").map(str::trim).filter(|n| !n.is_empty());
+    name.ok_or_else(|| Error::BadRequest(format!("{} has no name.", body.name)))
+}
+
+/// Networks that are asked for with the vApp; those of the VDC become bridges of it.
+async fn bridge_all(ask: &Ask, asked: &Asked, body: &Element, shop: &Workshop) -> Result<()> {
+    let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) else { return Ok(()) };
+    networks::apply(ask, asked.vapp, &[], networks::read(section, &shop.reach)?).await
+}
+
+async fn instantiate(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("InstantiateVAppTemplateParams")?;
+    let vdc: VdcId = ask.id(Kind::Vdc)?;
+    let source = body.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
+    let template = catalog::template(ask.d(), &ask.actor, referred(source, Kind::Template)?).await?;
+    let shop = Workshop::of(&ask, vdc, None).await?;
+    // read before anything is made, so that what can't be had is said at once
+    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
+        networks::read(section, &shop.reach)?;
+    }
+    let on = body.flag("powerOn")?.unwrap_or(true) && body.flag("deploy")?.unwrap_or(true);
+    let mut wanted = Deploy {
+        name: title(&body)?.to_owned(),
+        description: body.word("Description").unwrap_or_default().to_owned(),
+        power_on: on,
+        ..Deploy::default()
+    };
+    // machines keep the names that they have in the template
+    for t in &template.vms {
+        wanted.each.insert(t.name.clone(), vapp::Each { name: Some(t.name.clone()), ..vapp::Each::default() });
+    }
+    let whole_network = only_network(&body, &shop, &template)?;
+    for (name, nics) in whole_network {
+        wanted.nics.insert(name, nics);
+    }
+    for item in body.all("SourcedItem") {
+        let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
+        let index = of_this(&template, source)?;
+        let t = template.vms.get(index).ok_or(Error::NotFound(Kind::Template))?;
+        let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
+        wanted.sizes.insert(t.name.clone(), w.size);
+        if let Some(nics) = w.nics {
+            wanted.nics.insert(t.name.clone(), nics);
+        }
+        let each = vapp::Each { name: w.each.name.or_else(|| Some(t.name.clone())), ..w.each };
+        if let Some(guest) = &each.guest {
+            let known = t.properties.iter().map(|p| p.key.as_str());
+            let given: BTreeMap<String, String> = guest
+                .properties
+                .iter()
+                .filter(|p| known.clone().any(|k| k == p.key))
+                .map(|p| (p.key.clone(), p.value.clone()))
+                .collect();
+            wanted.properties.insert(t.name.clone(), given);
+        }
+        wanted.each.insert(t.name.clone(), each);
+    }
+    let asked = vapp::deploy(ask.d(), &ask.actor, vdc, template.id, wanted).await?;
+    bridge_all(&ask, &asked, &body, &shop).await?;
+    made(&ask, asked, "vdcInstantiateVapp").await
+}
+
+/// A network for the whole vApp, without a word about single machines: the first card of each is on it.
+fn only_network(
+    body: &Element,
+    shop: &Workshop,
+    template: &Template,
+) -> Result<Vec<(String, Vec<model::nic::NicSpec>)>> {
+    let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) else { return Ok(Vec::new()) };
+    let bridged = networks::read(section, &shop.reach)?.into_iter().find_map(|(_, w)| match w {
+        networks::Wanted::Bridge(id) => Some(id),
+        networks::Wanted::Inside(_) => None,
+    });
+    let Some(network) = bridged.and_then(|id| shop.reach.iter().find(|n| n.id == id)) else { return Ok(Vec::new()) };
+    let mode = if network.spec.ranges.is_empty() { model::nic::IpMode::Dhcp } else { model::nic::IpMode::Pool };
+    let moved = |t: &model::template::TemplateVm| {
+        let mut nics = t.nic_specs();
+        if let Some(first) = nics.first_mut() {
+            first.attach = model::nic::Attach::Network(network.id);
+            first.mode = mode;
+        }
+        (t.name.clone(), nics)
+    };
+    Ok(template.vms.iter().map(moved).collect())
+}
+
+/// The place of a machine in the template that is instantiated.
+fn of_this(template: &Template, source: &Element) -> Result<usize> {
+    let id = source.id().ok_or_else(|| Error::BadRequest("A Source has no href with an id.".into()))?;
+    let by_id = crate::wire::href::templates_of(id).find(|(t, i)| *t == template.id && *i < template.vms.len());
+    let by_name = || template.vms.iter().position(|t| source.attr("name") == Some(t.name.as_str()));
+    by_id.map(|(_, i)| i).or_else(by_name).ok_or_else(|| {
+        Error::BadRequest(format!("A SourcedItem names a VM that is not in the template {}.", template.name))
+    })
+}
+
+async fn compose(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("ComposeVAppParams")?;
+    let vdc: VdcId = ask.id(Kind::Vdc)?;
+    let shop = Workshop::of(&ask, vdc, None).await?;
+    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
+        networks::read(section, &shop.reach)?;
+    }
+    let on = body.flag("powerOn")?.unwrap_or(false);
+    let mut made_of: Vec<Part> = Vec::new();
+    for item in body.all("SourcedItem") {
+        made_of.push(sourced(&ask, &shop, item, on).await?);
+    }
+    for item in body.all("CreateItem") {
+        made_of.push(described(&ask, &shop, item, on).await?.0);
+    }
+    let words = (title(&body)?, body.word("Description").unwrap_or_default());
+    let asked = recompose::compose(ask.d(), &ask.actor, vdc, words, made_of).await?;
+    bridge_all(&ask, &asked, &body, &shop).await?;
+    made(&ask, asked, "vdcComposeVapp").await
+}
+
+/// A machine of a template. Existing ones are copied into vApps that there are.
+async fn sourced(ask: &Ask, shop: &Workshop, item: &Element, on: bool) -> Result<Part> {
+    let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
+    match parts::source(ask, source).await? {
+        Source::Template(template, index) => {
+            let w = wishes(ask, shop, item, item.child("InstantiationParams")).await?;
+            let name = named(&w, source, &template, index);
+            of_template(&template, index, &name, w, on)
+        }
+        Source::Vm(_) => Err(Error::NotNow(
+            "Not now: a VM is copied into a vApp that is there already. Compose the vApp first, then recompose it."
+                .into(),
+        )),
+    }
+}
+
+/// What is said for it; Terraform says it in the source itself.
+pub(crate) fn named(w: &parts::Wishes, source: &Element, template: &Template, index: usize) -> String {
+    let own = template.vms.get(index).map_or("vm", |t| t.name.as_str());
+    let said = w.each.name.as_deref().or_else(|| source.attr("name").map(str::trim).filter(|n| !n.is_empty()));
+    said.unwrap_or(own).to_owned()
+}
+
+async fn clone(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("CloneVAppParams")?;
+    let vdc: VdcId = ask.id(Kind::Vdc)?;
+    let source = body.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
+    let from = referred(source, Kind::Vapp)?;
+    let asked = match body.on("IsSourceDelete")? {
+        true => copy::move_vapp(ask.d(), &ask.actor, from, vdc).await?,
+        false => copy::vapp(ask.d(), &ask.actor, from, vdc, title(&body)?).await?,
+    };
+    made(&ask, asked, "vdcCopyVapp").await
+}
+
+/// 202 with a task whose owner is the vApp that comes with the machine.
+async fn alone(ask: &Ask, vdc: VdcId, part: Part, disc: Option<TemplateId>) -> Result<Answer> {
+    let asked = recompose::alone(ask.d(), &ask.actor, vdc, part).await?;
+    if let Some(disc) = disc {
+        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, asked.vapp).await?;
+        for vm in &vms {
+            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
+        }
+    }
+    task::accepted(ask, asked.task).await
+}
+
+async fn create_vm(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("CreateVmParams")?;
+    let vdc: VdcId = ask.id(Kind::Vdc)?;
+    let shop = Workshop::of(&ask, vdc, None).await?;
+    let mut vm = body.child("CreateVm").cloned().ok_or_else(|| Error::BadRequest("It has no CreateVm.".into()))?;
+    if vm.attr("name").is_none_or(|n| n.trim().is_empty()) {
+        vm.set_attr("name", title(&body)?);
+    }
+    if let (None, Some(text)) = (vm.child("Description"), body.word("Description")) {
+        vm.children.push(Element::new("Description", text));
+    }
+    let (part, inside) = described(&ask, &shop, &vm, body.on("powerOn")?).await?;
+    let disc = body.child("Media").and_then(Read::id).map(TemplateId).or(inside);
+    alone(&ask, vdc, part, disc).await
+}
+
+async fn instantiate_vm(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("InstantiateVmTemplateParams")?;
+    let vdc: VdcId = ask.id(Kind::Vdc)?;
+    let shop = Workshop::of(&ask, vdc, None).await?;
+    let item = body.child("SourcedVmTemplateItem");
+    let item = item.ok_or_else(|| Error::BadRequest("It has no SourcedVmTemplateItem.".into()))?;
+    let source = item.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
+    let Source::Template(template, index) = parts::source(&ask, source).await? else {
+        return Err(Error::BadRequest("A VM of a template is expected as Source.".into()));
+    };
+    if template.kind == ItemKind::Media {
+        return Err(Error::NotFound(Kind::Template));
+    }
+    let mut w = wishes(&ask, &shop, item, item.child("VmTemplateInstantiationParams")).await?;
+    let policies = wishes(&ask, &shop, &body, None).await?.size.sizing;
+    w.size.sizing = w.size.sizing.or(policies);
+    let part = of_template(&template, index, title(&body)?, w, body.on("powerOn")?)?;
+    alone(&ask, vdc, part, None).await
+}

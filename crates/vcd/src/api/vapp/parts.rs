@@ -1,0 +1,222 @@
+//! Machines as clients ask for them: from a template's machine, from one that there is, or described as a whole.
+use crate::{
+    api::vm::{guest, nics, reconfigure},
+    ask::Ask,
+    wire::{
+        body::Read,
+        href::{mixed, templates_of},
+        rasd,
+    },
+};
+use domain::{
+    catalog,
+    recompose::Part,
+    vapp::{Deploy, Each, Guest, Size, machine},
+    vm,
+};
+use model::{
+    Error, Kind, Problems, Result, SizingId, TemplateId, VappId, VdcId, VmId,
+    network::Network,
+    query::{Clause, Filter, MOST_ON_PAGE, Numbered, Op, Value, last_uuid},
+    storage::VdcPolicy,
+    template::Template,
+    vm::{Besides, Disk, Power, VmSpec},
+};
+use uuid::Uuid;
+use xml::Element;
+
+/// Where a machine comes from.
+pub(crate) enum Source {
+    /// A machine of a template, by its place in it.
+    Template(Box<Template>, usize),
+    Vm(VmId),
+}
+
+/// What a `Source` element names.
+pub(crate) async fn source(ask: &Ask, e: &Element) -> Result<Source> {
+    let href = e.attr("href").unwrap_or_default();
+    let id = last_uuid(href).ok_or_else(|| Error::BadRequest("A Source has no href with an id.".into()))?;
+    if href.contains("/vAppTemplate/vm-") {
+        return template_vm(ask, id).await.map(|(t, i)| Source::Template(Box::new(t), i));
+    }
+    if href.contains("/vAppTemplate/") {
+        let template = catalog::template(ask.d(), &ask.actor, TemplateId(id)).await?;
+        return Ok(Source::Template(Box::new(template), 0));
+    }
+    match href.contains("/vm-") || href.contains("/vm/") {
+        true => Ok(Source::Vm(VmId(id))),
+        false => Err(Error::BadRequest("A Source is a VM or a VM of a template.".into())),
+    }
+}
+
+/// The template that a machine's id is of, and its place there.
+pub(crate) async fn template_vm(ask: &Ask, vm: Uuid) -> Result<(Template, usize)> {
+    let ids: Vec<(TemplateId, usize)> = templates_of(vm).collect();
+    let one = |(id, _): &(TemplateId, usize)| {
+        Filter::Is(Clause { field: "id".into(), op: Op::Is, value: Value::exactly(id.to_string()) })
+    };
+    let q = Numbered { filter: Filter::Any(ids.iter().map(one).collect()), size: MOST_ON_PAGE, ..Numbered::default() };
+    let found = catalog::query_templates(ask.d(), &ask.actor, None, &q).await?;
+    let named = found.items.into_iter().find_map(|t| {
+        let (_, index) = ids.iter().find(|(id, index)| *id == t.id && *index < t.vms.len())?;
+        Some((t.id, *index))
+    });
+    let (id, index) = named.ok_or(Error::NotFound(Kind::Template))?;
+    Ok((catalog::template(ask.d(), &ask.actor, id).await?, index))
+}
+
+/// What parts are made with: the networks in reach and the storage policies of the VDC.
+pub(crate) struct Workshop {
+    pub(crate) reach: Vec<Network>,
+    pub(crate) profiles: Vec<VdcPolicy>,
+    vdc: VdcId,
+}
+
+impl Workshop {
+    pub(crate) async fn of(ask: &Ask, vdc: VdcId, vapp: Option<VappId>) -> Result<Workshop> {
+        let reach = nics::reach(ask, vdc, vapp).await?;
+        Ok(Workshop { reach, profiles: crate::api::vm::profiles(ask, vdc).await?, vdc })
+    }
+
+    fn policy(&self, e: &Element) -> Result<String> {
+        let Some(profile) = e.child("StorageProfile") else { return Ok(String::new()) };
+        let Some(id) = profile.id() else { return Ok(String::new()) };
+        let found = self.profiles.iter().find(|p| mixed(self.vdc.0, p.id.0) == id || p.id.0 == id);
+        found.map(|p| p.name.clone()).ok_or(Error::NotFound(Kind::StoragePolicy))
+    }
+
+    /// None: no policy, or the one that stands for none.
+    fn sizing(&self, policies: &[SizingId], e: &Element) -> Option<SizingId> {
+        let id = e.at(&["ComputePolicy", "VmSizingPolicy"]).and_then(Read::id).map(SizingId)?;
+        policies.contains(&id).then_some(id)
+    }
+}
+
+/// What is said of one machine: its name, NICs, size, guest.
+pub(crate) struct Wishes {
+    pub(crate) each: Each,
+    pub(crate) size: Size,
+    pub(crate) nics: Option<Vec<model::nic::NicSpec>>,
+}
+
+/// `item`: a SourcedItem or the like. `params` hold its instantiation parameters.
+pub(crate) async fn wishes(ask: &Ask, shop: &Workshop, item: &Element, params: Option<&Element>) -> Result<Wishes> {
+    let general = item.child("VmGeneralParams");
+    let mut size = Size { storage: shop.policy(item)?, ..Size::default() };
+    let policies = domain::sizing::choices(ask.d(), &[shop.vdc]).await?;
+    let policies: Vec<SizingId> = policies.iter().map(|p| p.id).collect();
+    size.sizing = shop.sizing(&policies, item);
+    let mut nics = None;
+    let mut told = None;
+    let mut computer_name = String::new();
+    if let Some(params) = params {
+        if let Some(section) = params.child("NetworkConnectionSection") {
+            nics = Some(nics::read(section, &shop.reach)?);
+        }
+        for item in params.child("VirtualHardwareSection").into_iter().flat_map(|s| s.all("Item")) {
+            match item.word("ResourceType") {
+                Some("3") => size.cpus = item.number("VirtualQuantity")?,
+                Some("4") => size.memory_mb = item.number("VirtualQuantity")?,
+                Some("17") => {
+                    size.disk_mb = match item.child("HostResource") {
+                        Some(host) => host.number("capacity")?,
+                        None => None,
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(section) = params.child("GuestCustomizationSection") {
+            let (settings, name) = guest::read(section, &Guest::default())?;
+            told = Some(settings);
+            computer_name = name.unwrap_or_default();
+        }
+        if params.child("ProductSection").is_some() {
+            let mut settings = told.unwrap_or_default();
+            settings.properties = guest::read_products(params, &[])?;
+            told = Some(settings);
+        }
+    }
+    let name = general.and_then(|g| g.word("Name")).map(str::to_owned);
+    let description = general.and_then(|g| g.word("Description")).unwrap_or_default().to_owned();
+    Ok(Wishes { each: Each { name, description, computer_name, guest: told }, size, nics })
+}
+
+/// A machine of a template, as it is wanted under that name.
+pub(crate) fn of_template(template: &Template, index: usize, name: &str, wishes: Wishes, on: bool) -> Result<Part> {
+    let t = template.vms.get(index).ok_or(Error::NotFound(Kind::Template))?;
+    let mut ask = Deploy { name: name.to_owned(), power_on: on, ..Deploy::default() };
+    ask.sizes.insert(t.name.clone(), wishes.size);
+    if let Some(nics) = wishes.nics {
+        ask.nics.insert(t.name.clone(), nics);
+    }
+    ask.each.insert(t.name.clone(), Each { name: Some(name.to_owned()), ..wishes.each });
+    let guest = ask.guest_of(t)?;
+    let mut problems = Problems::default();
+    let spec = machine(template, t, &ask, &mut problems);
+    problems.done()?;
+    Ok(Part { template: Some(template.id), spec, guest })
+}
+
+/// A machine that a client describes as a whole: a `CreateItem` or a `CreateVm`. Without a disk it gets none but a blank one to start from.
+pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool) -> Result<(Part, Option<TemplateId>)> {
+    let name = e.attr("name").map(str::trim).filter(|n| !n.is_empty());
+    let name = name.ok_or_else(|| Error::BadRequest(format!("{} has no name.", e.name)))?;
+    let spec = e.child("VmSpecSection").ok_or_else(|| Error::BadRequest(format!("{name} has no VmSpecSection.")))?;
+    let policies = domain::sizing::choices(ask.d(), &[shop.vdc]).await?;
+    let ids: Vec<SizingId> = policies.iter().map(|p| p.id).collect();
+    let sizing = shop.sizing(&ids, e);
+    let policy = shop.policy(e)?;
+    let mut disks = Vec::new();
+    for settings in spec.child("DiskSection").into_iter().flat_map(|s| s.all("DiskSettings")) {
+        let size_mb: i64 =
+            settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
+        let bus = rasd::bus_of_adapter(settings.word("AdapterType").unwrap_or_default())?;
+        let own = shop.policy(settings)?;
+        let policy = if own.is_empty() { policy.clone() } else { own };
+        disks.push(Disk { name: format!("disk-{}", disks.len()), size_mb, bus, policy, ..Disk::default() });
+    }
+    if disks.is_empty() {
+        disks.push(Disk { name: "root".into(), size_mb: BLANK_MB, policy, ..Disk::default() });
+    }
+    let (guest, computer_name) = match e.child("GuestCustomizationSection") {
+        Some(section) => guest::read(section, &Guest::default())?,
+        None => (Guest::default(), None),
+    };
+    let nics = match e.child("NetworkConnectionSection") {
+        Some(section) => nics::read(section, &shop.reach)?,
+        None => Vec::new(),
+    };
+    let memory = match spec.child("MemoryResourceMb") {
+        Some(m) => m.number("Configured")?,
+        None => None,
+    };
+    let mut besides = reconfigure::of_spec(spec, Besides::default())?;
+    if let Some(boot) = e.child("BootOptions") {
+        besides.boot = crate::api::vm::read_boot(boot, &besides.boot)?;
+    }
+    let vm = VmSpec {
+        name: name.to_owned(),
+        description: e.word("Description").unwrap_or_default().to_owned(),
+        computer_name: computer_name.unwrap_or_default(),
+        cpus: spec.number("NumCpus")?.unwrap_or(1),
+        memory_mb: memory.unwrap_or(512),
+        sizing,
+        disks,
+        nics,
+        os: spec.word("OsType").unwrap_or_default().to_owned(),
+        power: if on { Power::On } else { Power::Off },
+        besides,
+        ..VmSpec::default()
+    };
+    let disc = e.child("Media").and_then(Read::id).map(TemplateId);
+    Ok((Part { template: None, spec: vm, guest }, disc))
+}
+
+/// A machine without a disk has nothing to keep its system on.
+const BLANK_MB: i64 = 8 * 1024;
+
+/// The name that a copy of a machine gets, if no other is said.
+pub(crate) async fn name_of(ask: &Ask, vm: VmId) -> Result<String> {
+    Ok(vm::get(ask.d(), &ask.actor, vm).await?.name)
+}

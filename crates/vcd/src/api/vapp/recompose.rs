@@ -1,0 +1,146 @@
+//! A vApp recomposed: another name, machines added from templates, copied from other vApps, described as a whole, or removed.
+use super::{
+    make::named,
+    networks,
+    parts::{self, Source, Workshop, described, name_of, of_template, wishes},
+};
+use crate::{
+    answer::Answer,
+    api::{task, vm::nics},
+    ask::Ask,
+    routes::Routes,
+    wire::body::Read,
+};
+use domain::{
+    copy, media as discs,
+    recompose::{self, Change},
+    vapp, vm,
+};
+use model::{Action, Error, Kind, Result, TaskId, TemplateId, VappId, VmId, can, task::TaskStatus};
+use std::time::Duration;
+use xml::Element;
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.post("/api/vApp/vapp-{id}/action/recomposeVApp", recompose).post("/api/vApp/vapp-{id}/vms", recompose)
+}
+
+async fn recompose(ask: Ask) -> Result<Answer> {
+    // seed clients send a single machine here
+    let body = match ask.xml("RecomposeVAppParams") {
+        Ok(body) => body,
+        Err(e) => match ask.xml("CreateVmParams") {
+            Ok(single) => as_recompose(&single)?,
+            Err(_) => return Err(e),
+        },
+    };
+    let id: VappId = ask.id(Kind::Vapp)?;
+    let v = vapp::get(ask.d(), &ask.actor, id).await?;
+    let shop = Workshop::of(&ask, v.vdc, Some(id)).await?;
+    let on = body.on("powerOn")?;
+    let mut change = Change {
+        name: body.attr("name").map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned),
+        description: body.child("Description").map(|d| d.text.trim().to_owned()),
+        ..Change::default()
+    };
+    let mut copies: Vec<(VmId, String, Option<Vec<model::nic::NicSpec>>, bool)> = Vec::new();
+    let mut inserts: Vec<(String, TemplateId)> = Vec::new();
+    for item in body.all("SourcedItem") {
+        let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
+        let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
+        match parts::source(&ask, source).await? {
+            Source::Template(template, index) => {
+                let name = named(&w, source, &template, index);
+                change.add.push(of_template(&template, index, &name, w, on)?);
+            }
+            Source::Vm(vm) => {
+                let name = match w.each.name {
+                    Some(name) => name,
+                    None => name_of(&ask, vm).await?,
+                };
+                copies.push((vm, name, w.nics, item.on("sourceDelete")?));
+            }
+        }
+    }
+    for item in body.all("CreateItem") {
+        let (part, disc) = described(&ask, &shop, item, on).await?;
+        inserts.extend(disc.map(|disc| (part.spec.name.clone(), disc)));
+        change.add.push(part);
+    }
+    for item in body.all("DeleteItem") {
+        let vm = item.id().map(VmId).ok_or_else(|| Error::BadRequest("A DeleteItem has no href.".into()))?;
+        can::or_not_now(can::vm_stopped(&vm::get(ask.d(), &ask.actor, vm).await?))?;
+        change.remove.push(vm);
+    }
+    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
+        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
+        let mut now = networks::of(&ask, &v, &vms).await?;
+        let wanted = networks::read(section, &shop.reach)?;
+        // here networks are added, and none is taken away
+        now.retain(|(_, n, _)| wanted.iter().any(|(name, _)| name == n.name()));
+        networks::apply(&ask, id, &now, wanted).await?;
+    }
+    let alone =
+        change.add.is_empty() && change.remove.is_empty() && change.name.is_none() && change.description.is_none();
+    let mut last = None;
+    if !alone || copies.is_empty() {
+        last = recompose::recompose(ask.d(), &ask.actor, id, change).await?;
+    }
+    for (name, disc) in inserts {
+        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
+        if let Some(vm) = vms.iter().find(|vm| vm.name == name && !vm.deleted) {
+            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
+        }
+    }
+    for (from, name, wanted, goes) in copies {
+        last = Some(copied(&ask, from, id, &name, wanted, goes, on).await?);
+    }
+    task::accepted(&ask, last).await
+}
+
+/// A machine that is there, copied or moved into the vApp; then its cards, and its power.
+async fn copied(
+    ask: &Ask,
+    from: VmId,
+    into: VappId,
+    name: &str,
+    wanted: Option<Vec<model::nic::NicSpec>>,
+    goes: bool,
+    on: bool,
+) -> Result<TaskId> {
+    let none = || Error::Internal("an operation began no task".into());
+    if goes {
+        return copy::move_vm(ask.d(), &ask.actor, from, into).await?.ok_or_else(none);
+    }
+    let (new, task) = copy::vm(ask.d(), &ask.actor, from, into, name).await?;
+    let mut last = task.ok_or_else(none)?;
+    if let Some(wanted) = wanted {
+        let vm = vm::get(ask.d(), &ask.actor, new).await?;
+        last = nics::set_nics(ask, &vm, wanted).await?.unwrap_or(last);
+    }
+    if on {
+        // it starts when its disks are there; what can't be started is told by the task of the copy
+        let copy = domain::task::wait(ask.d(), &ask.actor, last, COPY).await?;
+        if copy.status != TaskStatus::Error {
+            last = vm::power(ask.d(), &ask.actor, new, Action::VmPowerOn).await?.unwrap_or(last);
+        }
+    }
+    Ok(last)
+}
+
+/// The power comes right after the copy where that is quick, and otherwise with it.
+const COPY: Duration = Duration::from_millis(1500);
+
+/// One machine as an item of a recomposition.
+fn as_recompose(single: &Element) -> Result<Element> {
+    let mut vm = single.child("CreateVm").cloned().ok_or_else(|| Error::BadRequest("It has no CreateVm.".into()))?;
+    "CreateItem".clone_into(&mut vm.name);
+    if vm.attr("name").is_none() {
+        vm.set_attr("name", single.attr("name").unwrap_or_default());
+    }
+    let mut out = Element::new("RecomposeVAppParams", "");
+    if let Some(on) = single.attr("powerOn") {
+        out.set_attr("powerOn", on);
+    }
+    out.children.push(vm);
+    Ok(out)
+}

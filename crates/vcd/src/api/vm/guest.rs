@@ -1,0 +1,229 @@
+//! What a machine's guest is told: guest customization, and the properties of its product sections.
+use super::{Shown, reconfigure};
+use crate::{
+    answer::Answer,
+    api::task,
+    ask::Ask,
+    routes::Routes,
+    wire::{
+        body::Read,
+        doc::{document, link},
+        media,
+    },
+};
+use domain::guest as told;
+use model::{
+    Error, Kind, Result, TaskId, VmId,
+    guest::{GuestSettings, Property},
+    vm::{Seen, Vm},
+};
+use std::fmt::Display;
+use xml::{Element, Writer};
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .get("/api/vApp/vm-{id}/guestCustomizationSection", get)
+        .put("/api/vApp/vm-{id}/guestCustomizationSection", set)
+        .get("/api/vApp/vm-{id}/guestcustomizationstatus", status)
+        .get("/api/vApp/vm-{id}/guestCustomizationStatus", status)
+        .get("/api/vApp/vm-{id}/productSections", get_products)
+        .put("/api/vApp/vm-{id}/productSections", set_products)
+}
+
+/// Within the machine's document. Inside a vApp, where settings are not opened for each machine, it says the name alone.
+pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
+    let href = format!("{}/guestCustomizationSection/", ask.base().vm(shown.vm.id));
+    let attributes: [(&str, &dyn Display); 3] =
+        [("href", &href), ("type", &media::GUEST_CUSTOMIZATION), ("ovf:required", &false)];
+    w.el("GuestCustomizationSection", &attributes, |w| match shown.guest {
+        Some(guest) => content(w, &href, shown.vm, guest),
+        None => {
+            w.text("ovf:Info", "Specifies Guest OS Customization Settings");
+            w.text("Enabled", true);
+            w.text("VirtualMachineId", shown.vm.id);
+            w.text("ResetPasswordRequired", false);
+            w.text("ComputerName", &shown.vm.computer_name);
+            link(w, "edit", &href, media::GUEST_CUSTOMIZATION);
+        }
+    });
+}
+
+fn content(w: &mut Writer, href: &str, vm: &Vm, g: &GuestSettings) {
+    w.text("ovf:Info", "Specifies Guest OS Customization Settings");
+    w.text("Enabled", g.enabled);
+    w.text("ChangeSid", g.change_sid);
+    w.text("VirtualMachineId", vm.id);
+    w.text("JoinDomainEnabled", false);
+    w.text("UseOrgSettings", false);
+    w.text("AdminPasswordEnabled", g.set_password);
+    w.text("AdminPasswordAuto", g.auto_password);
+    if !g.password.is_empty() {
+        w.text("AdminPassword", &g.password);
+    }
+    w.text("AdminAutoLogonEnabled", g.auto_logons > 0);
+    w.text("AdminAutoLogonCount", g.auto_logons);
+    w.text("ResetPasswordRequired", g.reset_password);
+    if !g.script.is_empty() {
+        w.text("CustomizationScript", &g.script);
+    }
+    w.text("ComputerName", &vm.computer_name);
+    link(w, "edit", href, media::GUEST_CUSTOMIZATION);
+}
+
+async fn get(ask: Ask) -> Result<Answer> {
+    let (vm, guest) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
+    let href = format!("{}/guestCustomizationSection/", ask.base().vm(vm.id));
+    let attributes: [(&str, &dyn Display); 3] =
+        [("href", &href), ("type", &media::GUEST_CUSTOMIZATION), ("ovf:required", &false)];
+    let text = document("GuestCustomizationSection", &attributes, |w| content(w, &href, &vm, &guest));
+    Ok(Answer::xml(media::GUEST_CUSTOMIZATION, text))
+}
+
+/// The settings of a section over those that are there; what it leaves out stays. The computer's name: small letters, as hosts have.
+pub(crate) fn read(section: &Element, now: &GuestSettings) -> Result<(GuestSettings, Option<String>)> {
+    if section.on("JoinDomainEnabled")? {
+        return Err(Error::BadRequest("Guests are not joined to a domain here. Leave JoinDomainEnabled out.".into()));
+    }
+    let mut g = now.clone();
+    g.enabled = section.flag("Enabled")?.unwrap_or(g.enabled);
+    g.change_sid = section.flag("ChangeSid")?.unwrap_or(g.change_sid);
+    g.set_password = section.flag("AdminPasswordEnabled")?.unwrap_or(g.set_password);
+    g.auto_password = section.flag("AdminPasswordAuto")?.unwrap_or(g.auto_password);
+    if let Some(password) = section.child("AdminPassword").map(|p| p.text.clone()).filter(|p| !p.is_empty()) {
+        g.password = password;
+        // a password that is given is not made up
+        g.auto_password = g.auto_password && g.password == now.password;
+    }
+    g.reset_password = section.flag("ResetPasswordRequired")?.unwrap_or(g.reset_password);
+    let logons: Option<i32> = section.number("AdminAutoLogonCount")?;
+    g.auto_logons = match section.flag("AdminAutoLogonEnabled")? {
+        Some(false) => 0,
+        Some(true) => logons.unwrap_or(1).max(1),
+        None => logons.unwrap_or(g.auto_logons),
+    };
+    if let Some(script) = section.child("CustomizationScript") {
+        g.script.clone_from(&script.text);
+    }
+    Ok((g, section.word("ComputerName").map(str::to_lowercase)))
+}
+
+async fn set(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("GuestCustomizationSection")?;
+    let id: VmId = ask.id(Kind::Vm)?;
+    match customize(&ask, id, &body).await? {
+        Some(task) => task::accepted(&ask, Some(task)).await,
+        None => reconfigure::nothing(&ask, &domain::vm::get(ask.d(), &ask.actor, id).await?).await,
+    }
+}
+
+/// None: it is so already.
+pub(crate) async fn customize(ask: &Ask, id: VmId, section: &Element) -> Result<Option<TaskId>> {
+    let (vm, now) = told::get(ask.d(), &ask.actor, id).await?;
+    let (wished, name) = read(section, &now)?;
+    if wished == now && name.as_ref().is_none_or(|n| *n == vm.computer_name) {
+        return Ok(None);
+    }
+    told::set(ask.d(), &ask.actor, id, vm.version, name.as_deref().unwrap_or_default(), wished).await
+}
+
+/// As far as we know: whether its guest has been started since it was last told something.
+async fn status(ask: Ask) -> Result<Answer> {
+    let (vm, guest) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
+    let href = format!("{}/guestcustomizationstatus/", ask.base().vm(vm.id));
+    let text = document("GuestCustomizationStatusSection", &[("href", &href)], |w| {
+        w.text("GuestCustStatus", gc_status(&vm, &guest));
+    });
+    Ok(Answer::xml("application/vnd.vmware.vcloud.guestcustomizationstatussection+xml", text))
+}
+
+pub(crate) fn gc_status(vm: &Vm, guest: &GuestSettings) -> &'static str {
+    match vm.seen {
+        _ if !guest.enabled => "GC_COMPLETE",
+        Seen::Running | Seen::Migrating if vm.restart_needed => "REBOOT_PENDING",
+        Seen::Running | Seen::Migrating => "GC_COMPLETE",
+        _ => "GC_PENDING",
+    }
+}
+
+/// The sections of a machine's properties.
+pub(crate) fn product_sections(w: &mut Writer, guest: &GuestSettings) {
+    if guest.properties.is_empty() {
+        return;
+    }
+    w.el("ovf:ProductSection", &[("ovf:required", &true)], |w| {
+        w.text("ovf:Info", "Information about the installed software");
+        guest.properties.iter().for_each(|p| property(w, p));
+    });
+}
+
+fn property(w: &mut Writer, p: &Property) {
+    let kind = if p.kind.is_empty() { "string" } else { &p.kind };
+    let mut attributes: Vec<(&str, &dyn Display)> = vec![
+        ("ovf:key", &p.key),
+        ("ovf:type", &kind),
+        ("ovf:userConfigurable", &p.user_configurable),
+        ("ovf:value", &p.value),
+    ];
+    if p.password {
+        attributes.push(("ovf:password", &true));
+    }
+    w.el("ovf:Property", &attributes, |w| {
+        if !p.label.is_empty() {
+            w.text("ovf:Label", &p.label);
+        }
+        if !p.description.is_empty() {
+            w.text("ovf:Description", &p.description);
+        }
+        w.empty("ovf:Value", &[("ovf:value", &p.value)]);
+    });
+}
+
+/// Also of a vApp, which has none of its own here.
+pub(crate) fn product_list(href: &str, guest: Option<&GuestSettings>) -> Answer {
+    let text = document("ProductSectionList", &[("href", &href), ("type", &media::PRODUCT_SECTIONS)], |w| {
+        link(w, "edit", href, media::PRODUCT_SECTIONS);
+        if let Some(guest) = guest {
+            product_sections(w, guest);
+        }
+    });
+    Answer::xml(media::PRODUCT_SECTIONS, text)
+}
+
+async fn get_products(ask: Ask) -> Result<Answer> {
+    let (vm, guest) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
+    Ok(product_list(&format!("{}/productSections", ask.base().vm(vm.id)), Some(&guest)))
+}
+
+/// All properties, as they are to be. What the machine's template said of one stays.
+pub(crate) fn read_products(list: &Element, now: &[Property]) -> Result<Vec<Property>> {
+    let sections = list.all("ProductSection");
+    let properties = sections.flat_map(|s| s.children.iter().filter(|c| c.name == "Property"));
+    let one = |p: &Element| {
+        let key = p.attr("key").map(str::trim).filter(|k| !k.is_empty());
+        let key = key.ok_or_else(|| Error::BadRequest("A Property has no key.".into()))?;
+        let value = p.child("Value").and_then(|v| v.attr("value")).or_else(|| p.attr("value")).unwrap_or_default();
+        let known = now.iter().find(|k| k.key == key).cloned();
+        let fresh = || Property {
+            key: key.to_owned(),
+            kind: p.attr("type").unwrap_or("string").to_owned(),
+            user_configurable: true,
+            password: p.attr("password") == Some("true"),
+            label: p.word("Label").unwrap_or_default().to_owned(),
+            description: p.word("Description").unwrap_or_default().to_owned(),
+            ..Property::default()
+        };
+        Ok(Property { value: value.to_owned(), ..known.unwrap_or_else(fresh) })
+    };
+    properties.map(one).collect()
+}
+
+async fn set_products(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("ProductSectionList")?;
+    let (vm, now) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
+    let wished = GuestSettings { properties: read_products(&body, &now.properties)?, ..now.clone() };
+    if wished == now {
+        return reconfigure::nothing(&ask, &vm).await;
+    }
+    let task = told::set(ask.d(), &ask.actor, vm.id, vm.version, "", wished).await?;
+    task::accepted(&ask, task).await
+}

@@ -1,0 +1,228 @@
+//! A machine changed as a whole: what the body says is changed, and what it leaves out stays.
+use super::{
+    guest, nics, sections,
+    slots::{self, placed},
+};
+use crate::{
+    answer::Answer,
+    api::task,
+    ask::Ask,
+    routes::Routes,
+    wire::{body::Read, href::mixed, rasd},
+};
+use domain::{disk, task::Noted, vm};
+use model::{
+    Action, DiskId, Error, Kind, Result, SizingId, TaskId, VmId,
+    disk::{DiskSpec, Slot},
+    vm::{Besides, Vm},
+};
+use xml::Element;
+
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes.post("/api/vApp/vm-{id}/action/reconfigureVm", reconfigure).put("/api/vApp/vm-{id}", reconfigure)
+}
+
+/// 202 for something that is so already.
+pub(crate) async fn nothing(ask: &Ask, vm: &Vm) -> Result<Answer> {
+    let what = Noted { org: vm.org, id: vm.id.0, name: vm.name.clone(), owner: vm.owner };
+    task::accepted_about(ask, Action::VmEdit, what).await
+}
+
+async fn now(ask: &Ask, id: VmId) -> Result<Vm> {
+    vm::get(ask.d(), &ask.actor, id).await
+}
+
+async fn reconfigure(ask: Ask) -> Result<Answer> {
+    let body = ask.xml("Vm")?;
+    let id: VmId = ask.id(Kind::Vm)?;
+    let task = apply(&ask, id, &body).await?;
+    match task {
+        Some(task) => task::accepted(&ask, Some(task)).await,
+        None => nothing(&ask, &now(&ask, id).await?).await,
+    }
+}
+
+/// The last task of what had to be done: it ends when all of it has come about.
+async fn apply(ask: &Ask, id: VmId, body: &Element) -> Result<Option<TaskId>> {
+    let vm = now(ask, id).await?;
+    same_policy(ask, &vm, body).await?;
+    let mut last = None;
+    let title = body.attr("name").map(str::trim).filter(|n| !n.is_empty()).unwrap_or(&vm.name);
+    let text = body.child("Description").map_or(vm.description.as_str(), |d| d.text.trim());
+    if (title, text) != (vm.name.as_str(), vm.description.as_str()) {
+        vm::edit(ask.d(), &ask.actor, id, vm.version, title, text).await?;
+    }
+    // clients send back whole machines; what they did not change says so
+    let spec = body.child("VmSpecSection").filter(|s| s.attr("Modified") != Some("false"));
+    let besides = besides(&vm, spec, body.child("BootOptions"))?;
+    if besides != vm.besides {
+        vm::keep(ask.d(), &ask.actor, id, besides).await?;
+    }
+    let policy = body.child("ComputePolicy").and_then(|p| p.child("VmSizingPolicy")).and_then(Read::id).map(SizingId);
+    let size = match spec {
+        Some(spec) => size(spec, &vm)?,
+        None => (vm.cpus, vm.memory_mb),
+    };
+    if let Some(policy) = policy.filter(|p| vm.sizing.as_ref().is_none_or(|(id, _)| id != p))
+        && super::spec_policy_is_ours(ask, vm.vdc, policy).await?
+    {
+        last = vm::resize_to(ask.d(), &ask.actor, id, policy).await?.or(last);
+    } else if size != (vm.cpus, vm.memory_mb) {
+        last = vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?.or(last);
+    }
+    if let Some(disks) = spec.and_then(|s| s.child("DiskSection")) {
+        last = set_disks(ask, &vm, disks).await?.or(last);
+    }
+    if let Some(section) = body.child("NetworkConnectionSection") {
+        let vm = now(ask, id).await?;
+        let reach = nics::reach(ask, vm.vdc, Some(vm.vapp)).await?;
+        last = nics::set_nics(ask, &vm, nics::read(section, &reach)?).await?.or(last);
+    }
+    if let Some(section) = body.child("GuestCustomizationSection") {
+        last = guest::customize(ask, id, section).await?.or(last);
+    }
+    Ok(last)
+}
+
+/// Disks stay on what they were made of: another storage profile is refused before anything else is done.
+async fn same_policy(ask: &Ask, vm: &Vm, body: &Element) -> Result<()> {
+    let Some(wanted) = body.child("StorageProfile").and_then(Read::id) else { return Ok(()) };
+    let Some(first) = vm.disks.iter().find(|d| d.own()) else { return Ok(()) };
+    let profiles = super::profiles(ask, vm.vdc).await?;
+    match profiles.iter().find(|p| mixed(vm.vdc.0, p.id.0) == wanted) {
+        Some(p) if p.name == first.policy => Ok(()),
+        Some(p) => Err(Error::NotNow(format!(
+            "Not now: the disks of {} are made of {} and can't be moved to {}. Add a disk there instead.",
+            vm.name, first.policy, p.name
+        ))),
+        None => Err(Error::NotFound(Kind::StoragePolicy)),
+    }
+}
+
+fn size(spec: &Element, vm: &Vm) -> Result<(i32, i64)> {
+    let memory = match spec.child("MemoryResourceMb") {
+        Some(m) => m.number("Configured")?,
+        None => None,
+    };
+    Ok((spec.number("NumCpus")?.unwrap_or(vm.cpus), memory.unwrap_or(vm.memory_mb)))
+}
+
+pub(crate) fn besides(vm: &Vm, spec: Option<&Element>, boot: Option<&Element>) -> Result<Besides> {
+    let mut out = vm.besides.clone();
+    if let Some(spec) = spec {
+        out = of_spec(spec, out)?;
+        // what we say by ourselves is not the client's choice
+        if vm.besides.os_type.is_empty() && out.os_type == super::spec::os_type(vm) {
+            out.os_type = String::new();
+        }
+        if vm.besides.hardware_version.is_empty() && out.hardware_version == super::spec::HARDWARE_VERSION {
+            out.hardware_version = String::new();
+        }
+        if vm.besides.firmware.is_empty() && out.firmware == "bios" {
+            out.firmware = String::new();
+        }
+        if vm.besides.cores_per_socket.is_none() && out.cores_per_socket == Some(1) {
+            out.cores_per_socket = None;
+        }
+    }
+    if let Some(boot) = boot {
+        let b = sections::read_boot(boot, &out.boot)?;
+        let shown = |p: &str| if p == "IPV4" { String::new() } else { p.to_owned() };
+        out.boot = model::vm::BootOptions { network_protocol: shown(&b.network_protocol), ..b };
+    }
+    Ok(out)
+}
+
+/// What a spec says besides sizes and disks.
+pub(crate) fn of_spec(spec: &Element, now: Besides) -> Result<Besides> {
+    let mut out = now;
+    if let Some(cores) = spec.number::<i32>("NumCoresPerSocket")? {
+        if !(1..=512).contains(&cores) {
+            return Err(Error::BadRequest("NumCoresPerSocket is from 1 to 512.".into()));
+        }
+        out.cores_per_socket = Some(cores);
+    }
+    if let Some(os) = spec.word("OsType") {
+        out.os_type = sections::kind_of_system(os)?;
+    }
+    if let Some(version) = spec.word("HardwareVersion") {
+        let known = version.strip_prefix("vmx-").is_some_and(|n| n.len() <= 3 && n.bytes().all(|b| b.is_ascii_digit()));
+        if !known {
+            return Err(Error::BadRequest("A HardwareVersion looks like vmx-19.".into()));
+        }
+        version.clone_into(&mut out.hardware_version);
+    }
+    if let Some(firmware) = spec.word("Firmware") {
+        if !matches!(firmware, "bios" | "efi") {
+            return Err(Error::BadRequest("Firmware is bios or efi.".into()));
+        }
+        firmware.clone_into(&mut out.firmware);
+    }
+    Ok(out)
+}
+
+/// The list is all disks as they are to be. Independent ones are put in and taken out elsewhere.
+async fn set_disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<TaskId>> {
+    let known = placed(vm);
+    let mut wanted: Vec<(Option<DiskId>, DiskSpec)> = Vec::new();
+    let mut taken: Vec<Slot> = known.iter().map(|p| p.slot).collect();
+    let profiles = super::profiles(ask, vm.vdc).await?;
+    let mut changed = false;
+    for settings in section.all("DiskSettings").filter(|s| s.child("Disk").is_none()) {
+        let size_mb: i64 =
+            settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
+        let id: Option<u32> = settings.number("DiskId")?;
+        let there = known.iter().find(|p| Some(p.instance) == id && !p.disk.independent);
+        if let Some(p) = there {
+            changed |= size_mb != p.disk.size_mb;
+            wanted.push((p.disk.id, DiskSpec { size_mb, bus: p.disk.bus, slot: Some(p.slot), ..DiskSpec::default() }));
+            continue;
+        }
+        changed = true;
+        let adapter = settings.word("AdapterType").unwrap_or("5");
+        let bus = rasd::bus_of_adapter(adapter)?;
+        let place = (settings.number("BusNumber")?, settings.number("UnitNumber")?);
+        let slot = match place {
+            (Some(bus), Some(unit)) => Slot { adapter: adapter.parse().unwrap_or(5), bus, unit },
+            _ => slots::first_free(bus, &taken),
+        };
+        if taken.contains(&slot) {
+            return Err(Error::BadRequest(format!("Bus {} unit {} is taken by another disk.", slot.bus, slot.unit)));
+        }
+        taken.push(slot);
+        let policy = match settings.child("StorageProfile").and_then(Read::id) {
+            None => String::new(),
+            Some(id) => {
+                let found = profiles.iter().find(|p| mixed(vm.vdc.0, p.id.0) == id);
+                found.map(|p| p.name.clone()).ok_or(Error::NotFound(Kind::StoragePolicy))?
+            }
+        };
+        wanted.push((None, DiskSpec { size_mb, bus, slot: Some(slot), policy, ..DiskSpec::default() }));
+    }
+    let own = known.iter().filter(|p| !p.disk.independent).count();
+    if !changed && wanted.len() == own {
+        return Ok(None);
+    }
+    disk::set_all(ask.d(), &ask.actor, vm.id, wanted).await
+}
+
+/// Another size, by the older addresses.
+pub(crate) async fn resize(
+    ask: &Ask,
+    id: VmId,
+    cpus: Option<i32>,
+    memory_mb: Option<i64>,
+    cores: Option<i32>,
+) -> Result<Answer> {
+    let vm = now(ask, id).await?;
+    if cores.is_some_and(|c| c != super::hardware::cores(&vm)) {
+        let besides = Besides { cores_per_socket: cores, ..vm.besides.clone() };
+        vm::keep(ask.d(), &ask.actor, id, besides).await?;
+    }
+    let size = (cpus.unwrap_or(vm.cpus), memory_mb.unwrap_or(vm.memory_mb));
+    if size == (vm.cpus, vm.memory_mb) {
+        return nothing(ask, &vm).await;
+    }
+    let task = vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?;
+    task::accepted(ask, task).await
+}

@@ -1,0 +1,108 @@
+//! The VmSpecSection: a machine's size, system and disks, as newer clients read and write them.
+use super::{Shown, hardware::cores, profile, slots::placed};
+use crate::{
+    ask::Ask,
+    wire::{
+        doc::reference,
+        href::{mixed, urn},
+        media,
+    },
+};
+use model::{guest::is_windows, vm::Vm};
+use xml::Writer;
+
+/// What we say where nobody chose.
+pub(crate) const HARDWARE_VERSION: &str = "vmx-19";
+/// One vCPU, as VCD counts megahertz.
+pub(crate) const MHZ_PER_CPU: i64 = 1000;
+
+pub(crate) fn hardware_version(vm: &Vm) -> &str {
+    match vm.besides.hardware_version.as_str() {
+        "" => HARDWARE_VERSION,
+        chosen => chosen,
+    }
+}
+
+/// VCD's word for the system, chosen or by what the template says it is.
+pub(crate) fn os_type(vm: &Vm) -> &str {
+    match vm.besides.os_type.as_str() {
+        "" => guessed(&vm.os),
+        chosen => chosen,
+    }
+}
+
+pub(crate) fn guessed(os: &str) -> &'static str {
+    let lower = os.to_lowercase();
+    let has = |word: &str| lower.contains(word);
+    match () {
+        () if has("ubuntu") => "ubuntu64Guest",
+        () if has("fedora") => "fedora64Guest",
+        () if has("rhel") || has("red hat") => "rhel9_64Guest",
+        () if has("centos") => "centos9_64Guest",
+        () if has("debian") => "debian12_64Guest",
+        () if has("sles") || has("suse") => "sles15_64Guest",
+        () if is_windows(os, "") => "windows2022srvNext_64Guest",
+        () => "otherLinux64Guest",
+    }
+}
+
+pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
+    let (vm, base) = (shown.vm, ask.base());
+    let version = hardware_version(vm);
+    w.el("VmSpecSection", &[("Modified", &false)], |w| {
+        w.text("ovf:Info", "VM Specification");
+        w.text("OsType", os_type(vm));
+        w.text("Firmware", if vm.besides.firmware.is_empty() { "bios" } else { &vm.besides.firmware });
+        w.text("NumCpus", vm.cpus);
+        w.text("NumCoresPerSocket", cores(vm));
+        resource(w, "CpuResourceMhz", i64::from(vm.cpus) * MHZ_PER_CPU, 1000 * vm.cpus);
+        resource(w, "MemoryResourceMb", vm.memory_mb, 10 * i32::try_from(vm.memory_mb).unwrap_or(i32::MAX / 10));
+        w.el("MediaSection", &[], |_| {});
+        w.el("DiskSection", &[], |w| {
+            for p in placed(vm) {
+                w.el("DiskSettings", &[], |w| {
+                    w.text("DiskId", p.instance);
+                    w.text("SizeMb", p.disk.size_mb);
+                    w.text("UnitNumber", p.slot.unit);
+                    w.text("BusNumber", p.slot.bus);
+                    w.text("AdapterType", p.words.adapter);
+                    w.text("ThinProvisioned", true);
+                    if let Some(id) = p.disk.id.filter(|_| p.disk.independent) {
+                        reference(w, "Disk", base.disk(id), id.urn(), &p.disk.name, media::DISK);
+                    }
+                    if let Some(policy) = profile(shown.profiles, &p.disk.policy) {
+                        let id = urn("vdcstorageProfile", mixed(vm.vdc.0, policy.id.0));
+                        let href = base.storage_profile(vm.vdc, policy.id);
+                        reference(w, "StorageProfile", href, id, &policy.name, media::STORAGE_PROFILE);
+                    }
+                    w.text("overrideVmDefault", false);
+                    w.el("IopsAllocation", &[], |w| {
+                        w.text("Reservation", 0);
+                        w.text("Limit", 0);
+                        w.text("SharesLevel", "NORMAL");
+                        w.text("Shares", 1000);
+                    });
+                    w.text("VirtualQuantityUnit", "byte");
+                    w.text("VirtualQuantity", p.disk.size_mb << 20);
+                });
+            }
+        });
+        let href = base.api(format_args!("vdc/{}/hwv/{version}", vm.vdc));
+        let kind = "application/vnd.vmware.vcloud.virtualHardwareVersion+xml";
+        w.text_with("HardwareVersion", &[("href", &href), ("type", &kind)], version);
+        w.text("VmToolsVersion", 0);
+        w.text("VirtualCpuType", "VM64");
+        w.text("TimeSyncWithHost", false);
+    });
+}
+
+/// Nothing is set aside for a machine alone.
+fn resource(w: &mut Writer, name: &str, configured: i64, shares: i32) {
+    w.el(name, &[], |w| {
+        w.text("Configured", configured);
+        w.text("Reservation", 0);
+        w.text("Limit", -1);
+        w.text("SharesLevel", "NORMAL");
+        w.text("Shares", shares);
+    });
+}
