@@ -2,12 +2,13 @@
 use crate::{Domain, guest};
 use hub::shape::names::disk_name;
 use model::{
-    Action, Actor, CatalogId, Error, Kind, Result, TemplateId, VappId, can,
-    template::{TemplateNic, TemplateVm, Version},
+    Action, Actor, CatalogId, Error, Kind, OrgId, Result, TemplateId, VappId, can,
+    template::{ItemKind, TemplateNic, TemplateVm, Version},
     upload::{Upload, UploadSpec},
+    vapp::Vapp,
     vm::{Disk, Vm},
 };
-use store::{Captured, Record};
+use store::{Authorized, Captured, Record, Write};
 use uuid::Uuid;
 
 /// What an item was and is, the newest first.
@@ -20,6 +21,28 @@ pub async fn versions(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Vec<V
 pub async fn uploads(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Vec<Upload>> {
     let item = d.store.template(actor, Action::TemplateUpload, id).await?;
     d.store.uploads_of(item.id).await
+}
+
+/// Its name and description.
+pub async fn edit(d: &Domain, actor: &Actor, id: TemplateId, name: &str, description: &str) -> Result<()> {
+    let action = Action::TemplateEdit;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let item = tx.template(action, id).await?;
+        can::or_not_now(can::template(&item, action))?;
+        let spec = |name: &str, description: &str| UploadSpec {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            kind: item.kind,
+            ..UploadSpec::default()
+        };
+        let (before, after) = (spec(&item.name, &item.description), spec(name, description).check()?);
+        tx.item_update(&item, &after.name, &after.description).await?;
+        let record = Record::new(action, item.org, id, &after.name).before(&before).after(&after);
+        tx.commit(record.with_task()).await?;
+        Ok(())
+    })
+    .await
 }
 
 /// With all versions. VMs made from it stay; copies on hubs go when nothing is being made from them.
@@ -66,34 +89,69 @@ pub async fn capture(
         let spec = spec.check()?;
         let mut tx = d.store.write(actor).await?;
         let vapp = tx.vapp(action, vapp).await?;
-        let vms = tx.vms_of(&vapp).await?;
-        can::or_not_now(can::vapp(&vapp, action))?;
-        let Some(hub) = vapp.hub.clone() else { return Err(Error::NotNow("Not now: it is on no hub yet.".into())) };
         let catalog = tx.catalog(Action::CatalogAdd, catalog).await?;
         if catalog.from_hubs {
             return Err(Error::field("catalog", "It is filled by what hubs have. Choose another one."));
         }
-        let mut disks = Vec::new();
-        let mut machines = Vec::new();
-        for v in vms.iter().filter(|v| !v.deleted) {
-            let properties = guest::asked_for(d, &mut tx, v.id).await?;
-            machines.push(TemplateVm { properties, ..machine(v, &mut disks) });
-        }
         let id = TemplateId(Uuid::now_v7());
         tx.item_insert(id, catalog.id, catalog.org, &spec).await?;
-        tx.item_capture(id, catalog.org, &hub, &machines, &disks).await?;
-        let mut record = Record::new(action, catalog.org, id, &spec.name).after(&spec);
-        record.kind = Kind::Template;
-        let task = tx.commit(record.with_open_task()).await?;
-        match task {
-            // nothing is to be copied
-            _ if disks.is_empty() => d.store.capture_whole(id).await?,
-            Some(task) => d.store.task_may_last(task, d.now() + time::Duration::days(1)).await?,
-            None => {}
-        }
+        take(d, tx, &vapp, (id, catalog.org), &spec).await?;
         Ok(id)
     })
     .await
+}
+
+/// The same as the next version of a template, which stays as it is until the copies are made.
+pub async fn capture_version(d: &Domain, actor: &Actor, vapp: VappId, item: TemplateId) -> Result<()> {
+    let action = Action::VappCapture;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, vapp).await?;
+        let catalog = d.store.template(actor, Action::TemplateView, item).await?.catalog;
+        tx.catalog(Action::CatalogAdd, catalog).await?;
+        let item = tx.template(Action::TemplateUpload, item).await?;
+        can::or_not_now(can::template(&item, Action::TemplateUpload))?;
+        if item.kind == ItemKind::Media {
+            return Err(Error::field("template", format!("{} is a disc, and a vApp can't become one.", item.name)));
+        }
+        if tx.upload_under_way(item.id).await? {
+            return Err(Error::NotNow("Not now: another version is being uploaded. Wait for it, or cancel it.".into()));
+        }
+        let spec =
+            UploadSpec { name: item.name.clone(), description: item.description.clone(), ..UploadSpec::default() };
+        take(d, tx, &vapp, (item.id, item.org), &spec).await
+    })
+    .await
+}
+
+/// Copies of the vApp's disks become a version of the item.
+async fn take(
+    d: &Domain,
+    mut tx: Write<'_>,
+    vapp: &Authorized<Vapp>,
+    (id, org): (TemplateId, OrgId),
+    spec: &UploadSpec,
+) -> Result<()> {
+    let action = Action::VappCapture;
+    let vms = tx.vms_of(vapp).await?;
+    can::or_not_now(can::vapp(vapp, action))?;
+    let Some(hub) = vapp.hub.clone() else { return Err(Error::NotNow("Not now: it is on no hub yet.".into())) };
+    let mut disks = Vec::new();
+    let mut machines = Vec::new();
+    for v in vms.iter().filter(|v| !v.deleted) {
+        let properties = guest::asked_for(d, &mut tx, v.id).await?;
+        machines.push(TemplateVm { properties, ..machine(v, &mut disks) });
+    }
+    tx.item_capture(id, org, &hub, &machines, &disks).await?;
+    let mut record = Record::new(action, org, id, &spec.name).after(spec);
+    record.kind = Kind::Template;
+    let task = tx.commit(record.with_open_task()).await?;
+    match task {
+        // nothing is to be copied
+        _ if disks.is_empty() => d.store.capture_whole(id).await,
+        Some(task) => d.store.task_may_last(task, d.now() + time::Duration::days(1)).await,
+        None => Ok(()),
+    }
 }
 
 /// The machine as a template has it; each of its disks becomes an image.

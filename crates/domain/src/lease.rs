@@ -99,6 +99,25 @@ pub async fn renew_template(d: &Domain, actor: &Actor, id: TemplateId) -> Result
     .await
 }
 
+/// Another length for a template's, which begins anew.
+pub async fn set_template(d: &Domain, actor: &Actor, id: TemplateId, storage_s: Option<i64>) -> Result<()> {
+    let action = Action::TemplateLease;
+    d.attempt(actor, action, async {
+        let item = d.store.template(actor, action, id).await?;
+        can::or_not_now(can::template(&item, action))?;
+        let before = d.store.lease_of_template(&item).await?.map(|l| l.spec()).unwrap_or_default();
+        let mut tx = d.store.write(actor).await?;
+        let most = tx.org_leases(item.org).await?.template_s;
+        let spec = LeaseSpec { runtime_s: None, storage_s };
+        let spec = spec.check(&before, (None, most), d.least_lease.whole_seconds())?;
+        tx.lease_set(id, &spec).await?;
+        let record = Record::new(action, item.org, id, &item.name);
+        tx.commit(record.before(&before).after(&spec).with_task()).await?;
+        Ok(())
+    })
+    .await
+}
+
 /// Who ends leases: nobody does.
 pub async fn system(store: &Store) -> Result<Actor> {
     let (id, name) = store.ensure_provider_org(PROVIDER).await?;

@@ -2,7 +2,7 @@
 use crate::Domain;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use model::{
     Action, Actor, CatalogId, Error, Result, TemplateId, UploadId, can,
     upload::{Upload, UploadSpec, UploadState, check_file_name},
@@ -69,6 +69,22 @@ async fn insert(
         d.store.task_may_last(task, ends_at + time::Duration::days(1)).await?;
     }
     Ok(id)
+}
+
+/// A file that will come, before its first byte does: there is room for it, or it is said that there is none.
+pub async fn announce(d: &Domain, actor: &Actor, id: UploadId, name: &str, size: u64) -> Result<()> {
+    let upload = d.store.upload(actor, Action::TemplateUpload, id).await?;
+    can::or_not_now(can::upload(&upload, Action::TemplateUpload))?;
+    let name = check_file_name(name).map_err(|why| Error::BadRequest(why.into()))?;
+    let room = FileRoom { size: whole(size)?, limit: whole(d.area()?.limit)? };
+    match d.store.upload_file(&upload, name, room, "").await {
+        Ok(_) => Ok(()),
+        Err(e) => {
+            // what can't come must not be waited for
+            d.store.upload_failed(&upload, &e.to_string()).await?;
+            Err(e)
+        }
+    }
 }
 
 pub async fn get(d: &Domain, actor: &Actor, id: UploadId) -> Result<Upload> {
@@ -144,6 +160,12 @@ async fn put<E: fmt::Display + Send + 'static>(
 ) -> Result<Sent> {
     let area = d.area()?.clone();
     let upload = by_link(d, link).await?;
+    if let Some(received) = there_already(&upload, name, range) {
+        // sent once more because the answer was lost: all of it is taken, so that the sender hears this one
+        let mut part = std::pin::pin!(part);
+        while part.next().await.is_some() {}
+        return Ok(Sent::Took { received, total: range.total });
+    }
     can::or_not_now(can::upload(&upload, Action::TemplateUpload))?;
     let name = check_file_name(name).map_err(|why| Error::BadRequest(why.into()))?;
     expected(&upload, name)?;
@@ -191,6 +213,15 @@ async fn put<E: fmt::Display + Send + 'static>(
         arrived(d, &upload, name).await?;
     }
     Ok(Sent::Took { received, total: range.total })
+}
+
+/// How much of the file there is, if this part of it is among that.
+fn there_already(upload: &Upload, name: &str, range: Range) -> Option<u64> {
+    let lives = matches!(upload.state, UploadState::Open | UploadState::Checking | UploadState::Done);
+    let file = upload.file(name).filter(|_| lives)?;
+    let (size, received) = (u64::try_from(file.size).ok()?, u64::try_from(file.received).ok()?);
+    let end = range.start.checked_add(range.length)?;
+    (size == range.total && end <= received).then_some(received)
 }
 
 /// Is it a file of this upload? After a descriptor only those come that it names.

@@ -130,6 +130,7 @@ actions! {
     CatalogViewSharing "catalog.sharing" Catalog CatalogViewAcl Mine reads "see with whom a catalog is shared" "Looked at the sharing of catalog",
     CatalogOwner "catalog.owner" Catalog CatalogOwner Mine changes "give a catalog to somebody" "Changed the owner of catalog",
     TemplateView "template.view" Template TemplateView Mine reads "see a template" "Looked at template",
+    TemplateEdit "template.edit" Template TemplateEdit Mine changes "edit a template or media" "Edited",
     TemplateUpload "template.upload" Template TemplateCreate Mine changes "upload" "Uploaded",
     TemplateDelete "template.delete" Template TemplateEdit Mine changes "delete a template or media" "Deleted",
     VersionDelete "template.version_delete" Template TemplateEdit Mine changes "delete a version" "Deleted a version of",

@@ -262,7 +262,25 @@ impl Write<'_> {
         if s.kind == ItemKind::Template { self.lease_of_new_template(id, org).await } else { Ok(()) }
     }
 
-    /// A first version whose images are copies of disks on a hub. Workers make them.
+    /// What people call it.
+    pub async fn item_update(&mut self, item: &Authorized<Template>, name: &str, description: &str) -> Result<()> {
+        sqlx::query!(
+            "update templates set name = $2, description = $3, version = version + 1, updated_at = now() where id = $1",
+            item.id.0,
+            name,
+            description
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        sqlx::query!("update catalogs set contents = contents + 1 where id = $1", item.catalog.0)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// A version whose images are copies of disks on a hub. Workers make them.
     pub async fn item_capture(
         &mut self,
         id: TemplateId,
@@ -274,7 +292,8 @@ impl Write<'_> {
         let version = Uuid::now_v7();
         let size: i64 = disks.iter().map(|d| d.size_mb << 20).sum();
         sqlx::query!(
-            "insert into item_versions (id, template_id, number, os, vms, size, created_by, ready_at) values ($1, $2, 1, $3, $4, $5, $6, null)",
+            "insert into item_versions (id, template_id, number, os, vms, size, created_by, ready_at)
+             select $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, null from item_versions where template_id = $2",
             version,
             id.0,
             vms.first().map(|v| v.os.clone()).unwrap_or_default(),

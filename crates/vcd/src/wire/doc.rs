@@ -28,6 +28,16 @@ pub(crate) fn document(root: &str, attributes: &[(&str, &dyn Display)], fill: im
     w.into_string()
 }
 
+/// A section of a thing, which has an address of its own too.
+pub(crate) fn section(w: &mut Writer, name: &str, href: &str, kind: &str, fill: impl FnOnce(&mut Writer)) {
+    w.el(name, &[("ovf:required", &false), ("href", &href), ("type", &kind)], fill);
+}
+
+/// The same as a document.
+pub(crate) fn section_document(name: &str, href: &str, kind: &str, fill: impl FnOnce(&mut Writer)) -> String {
+    document(name, &[("ovf:required", &false), ("href", &href), ("type", &kind)], fill)
+}
+
 /// A link with the media type of what is behind it or of what it takes.
 pub(crate) fn link(w: &mut Writer, rel: &str, href: impl Display, kind: &str) {
     w.empty("Link", &[("rel", &rel), ("href", &href), ("type", &kind)]);
