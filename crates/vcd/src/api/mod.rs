@@ -2,6 +2,7 @@
 pub(crate) mod access;
 pub(crate) mod catalog;
 pub(crate) mod catalog_item;
+pub(crate) mod disk;
 pub(crate) mod media;
 pub(crate) mod metadata;
 pub(crate) mod org;
@@ -28,6 +29,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = template_vm::routes(routes);
     let routes = media::routes(routes);
     let routes = upload::routes(routes);
+    let routes = disk::routes(routes);
     let routes = vapp::routes(routes);
     let routes = vm::routes(routes);
     let routes = power::routes(routes);
