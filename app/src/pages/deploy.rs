@@ -368,6 +368,7 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
         nics,
         guest,
         properties: guest_fields::template_given(values, t),
+        each: Default::default(),
     };
     (ask, problems)
 }
