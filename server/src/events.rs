@@ -13,7 +13,7 @@ use axum::{
 };
 use domain::session;
 use futures::{StreamExt, stream};
-use model::{Actor, Kind, event::Change};
+use model::{Actor, Kind, event::News};
 use std::{convert::Infallible, time::Duration};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -24,7 +24,7 @@ struct Listener {
     state: AppState,
     actor: Actor,
     session: Vec<u8>,
-    changes: Receiver<Change>,
+    changes: Receiver<News>,
     over: bool,
 }
 
@@ -62,9 +62,9 @@ impl Listener {
     async fn next(&mut self) -> Option<Event> {
         while !self.over {
             let change = match tokio::time::timeout(LOOK, self.changes.recv()).await {
-                Ok(Ok(change)) => Some(change),
-                Ok(Err(RecvError::Lagged(_))) => {
-                    // fell behind: something happened, that much is sure
+                Ok(Ok(News::One(change))) => Some(change),
+                // or fell behind: something happened, that much is sure
+                Ok(Ok(News::Much) | Err(RecvError::Lagged(_))) => {
                     self.look().await;
                     return Some(changed());
                 }

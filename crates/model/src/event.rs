@@ -1,6 +1,6 @@
 //! Events: what happened, for people who follow along.
 use crate::{EventId, Kind, OrgId, UserId, share::Grant};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -25,15 +25,28 @@ pub struct Event {
     pub created_at: OffsetDateTime,
 }
 
-/// That something changed, not how: who may see what is decided when it is read again.
+/// What an open page is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    One(Change),
+    /// More than anybody listed, or nobody knows what.
+    Much,
+}
+
+/// That something changed, not how: who may see what is decided when it is read again. It goes from replica to replica, so it
+/// holds ids alone.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Change {
     pub org: OrgId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
     /// Whose thing it is, where it is somebody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
     pub kind: Kind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Uuid>,
     /// With whom it is shared, or was until now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<Grant>,
 }

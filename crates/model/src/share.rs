@@ -76,7 +76,7 @@ impl Subject {
 }
 
 /// One line of a sharing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Grant {
     pub subject: Subject,
     pub access: Access,

@@ -1,34 +1,34 @@
-//! Tells every replica that something changed. The truth is the events table; NOTIFY only makes it quick.
-use crate::{Store, constraint::mapped};
-use model::{Error, Kind, OrgId, Result, UserId, event::Change};
-use sqlx::postgres::PgListener;
+//! Tells every replica that something changed. Of what people did the truth is the events table, and NOTIFY only makes it quick;
+//! what hubs report is in the notification itself.
+use crate::{Store, constraint::mapped, told};
+use model::{
+    Error, Kind, OrgId, Result, UserId,
+    event::{Change, News},
+};
+use sqlx::{PgExecutor, postgres::PgListener};
 use std::time::Duration;
-use tokio::sync::broadcast;
+use tokio::{
+    sync::broadcast,
+    time::{MissedTickBehavior, interval, sleep, timeout},
+};
 
 const CHANNEL: &str = "ssvirt_changes";
+/// For what is told without an event. It wakes no workers.
+const TOLD: &str = "ssvirt_told";
 /// The longest that a change stays unseen when a notification is lost.
 const POLL: Duration = Duration::from_secs(1);
-/// Commits within this time share one notification.
+/// Commits within this time share one notification, and what is told within it goes together.
 const CALM: Duration = Duration::from_millis(20);
 
 impl Store {
     /// Changes from now on. A receiver that falls behind is told so, and reads anew.
-    pub fn changes(&self) -> broadcast::Receiver<Change> {
+    pub fn changes(&self) -> broadcast::Receiver<News> {
         self.changes.subscribe()
     }
 
-    /// Something that a hub reported changed. This replica's streams hear of it at once, and no others.
-    pub fn tell(&self, mut change: Change) {
-        let Some(id) = change.id.filter(|_| self.changes.receiver_count() > 0) else {
-            let _ = self.changes.send(change); // nobody listens: fine
-            return;
-        };
-        let store = self.clone();
-        tokio::spawn(async move {
-            // without it those whom it is shared with see it a little later
-            change.shares.extend(store.audience(change.kind, id).await.unwrap_or_default());
-            let _ = store.changes.send(change);
-        });
+    /// Something changed that is no event, as what a hub reports. The streams of every replica hear of it, this one's too.
+    pub fn tell(&self, change: Change) {
+        self.told.add(change);
     }
 
     /// Sends and receives notifications until the pool is closed. It survives a database that goes away.
@@ -38,31 +38,84 @@ impl Store {
             if let Err(e) = self.follow(&mut seen).await {
                 tracing::debug!(error = %e, "following changes is interrupted");
             }
-            tokio::time::sleep(POLL).await;
+            sleep(POLL).await;
         }
     }
 
     async fn follow(&self, seen: &mut Option<String>) -> Result<()> {
         let mut listener = PgListener::connect_with(&self.pool).await.map_err(mapped)?;
         listener.ignore_pool_close_event(false);
-        listener.listen(CHANNEL).await.map_err(mapped)?;
+        listener.listen_all([CHANNEL, TOLD]).await.map_err(mapped)?;
+        // what was told until now was not heard
+        self.say(News::Much);
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            self.read_changes(seen).await?;
             tokio::select! {
-                heard = listener.try_recv() => {
-                    self.work_bell.notify_one();
-                    if heard.map_err(mapped)?.is_none() {
-                        return Err(Error::Unavailable("the listening connection was lost".into()));
+                heard = listener.try_recv() => match heard.map_err(mapped)? {
+                    None => return Err(Error::Unavailable("the listening connection was lost".into())),
+                    Some(n) if n.channel() == TOLD => self.hear(n.payload()).await?,
+                    Some(_) => {
+                        self.work_bell.notify_one();
+                        self.read_changes(seen).await?;
                     }
-                }
+                },
+                // on the listener's connection, which waits for nobody, and not within the transaction: there it would make
+                // commits wait for one another
                 () = self.bell.notified() => {
-                    // not within the transaction: there it would make commits wait for one another
-                    tokio::time::sleep(CALM).await;
-                    sqlx::query!("select pg_notify($1, '')", CHANNEL).execute(&self.pool).await.map_err(mapped)?;
+                    sleep(CALM).await;
+                    notify(&mut listener, CHANNEL, &[String::new()]).await?;
                 }
-                () = tokio::time::sleep(POLL) => {}
+                () = self.told.comes() => {
+                    sleep(CALM).await;
+                    self.send_told(&mut listener).await?;
+                }
+                _ = poll.tick() => self.read_changes(seen).await?,
             }
         }
+    }
+
+    async fn send_told(&self, db: impl PgExecutor<'_>) -> Result<()> {
+        let payloads = self.told.take();
+        if payloads.is_empty() {
+            return Ok(());
+        }
+        notify(db, TOLD, &payloads).await.inspect_err(|_| self.told.lost())
+    }
+
+    /// The last words of a replica that ends.
+    pub(crate) async fn send_last(&self) {
+        let _ = timeout(POLL, self.send_told(&self.pool)).await;
+    }
+
+    /// What this replica or another one told.
+    async fn hear(&self, payload: &str) -> Result<()> {
+        match told::read(payload) {
+            Some(changes) => self.say_all(changes).await,
+            None => {
+                self.say(News::Much);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds whom each is shared with now to those it says.
+    async fn say_all(&self, changes: Vec<Change>) -> Result<()> {
+        if self.changes.receiver_count() == 0 {
+            return Ok(());
+        }
+        let audiences = self.audiences(changes.iter().filter_map(|c| Some((c.kind, c.id?)))).await?;
+        for mut change in changes {
+            if let Some(grants) = change.id.and_then(|id| audiences.get(&id)) {
+                change.shares.extend(grants);
+            }
+            self.say(News::One(change));
+        }
+        Ok(())
+    }
+
+    fn say(&self, news: News) {
+        let _ = self.changes.send(news); // nobody listens: fine
     }
 
     /// Reads events of transactions that ended since the last look. `seen` is the snapshot of that look: what it could not
@@ -78,24 +131,32 @@ impl Store {
         .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
+        let mut changes = Vec::new();
+        let mut now = None;
         for r in rows {
-            *seen = Some(r.snapshot);
+            now = Some(r.snapshot);
             let (Some(org), Some(kind)) = (r.org_id, r.object_kind) else { continue };
-            let kind = Kind::parse(&kind).unwrap_or(Kind::Installation);
-            let shares = match r.object_id {
-                Some(id) if self.changes.receiver_count() > 0 => self.audience(kind, id).await?,
-                _ => Vec::new(),
-            };
-            let change = Change {
-                shares,
+            changes.push(Change {
                 org: OrgId(org),
                 user: r.user_id.map(UserId),
                 owner: r.owner_id.map(UserId),
-                kind,
+                kind: Kind::parse(&kind).unwrap_or(Kind::Installation),
                 id: r.object_id,
-            };
-            let _ = self.changes.send(change); // nobody listens: fine
+                shares: Vec::new(),
+            });
         }
+        self.say_all(changes).await?;
+        // what could not be said is read once more
+        *seen = now;
         Ok(())
     }
+}
+
+/// One round trip, however many there are.
+async fn notify(db: impl PgExecutor<'_>, channel: &str, payloads: &[String]) -> Result<()> {
+    sqlx::query!("select pg_notify($1, payload) from unnest($2::text[]) as all_of (payload)", channel, payloads)
+        .execute(db)
+        .await
+        .map_err(mapped)?;
+    Ok(())
 }

@@ -44,6 +44,7 @@ mod task_work;
 mod template;
 mod template_vm;
 mod token;
+mod told;
 mod upload;
 mod user;
 mod vapp;
@@ -116,7 +117,9 @@ pub struct Store {
     bell: Arc<Notify>,
     /// Rung when there is work to do.
     work_bell: Arc<Notify>,
-    changes: broadcast::Sender<model::event::Change>,
+    /// What is on its way to all replicas.
+    told: Arc<told::Told>,
+    changes: broadcast::Sender<model::event::News>,
 }
 
 impl Store {
@@ -148,6 +151,7 @@ impl Store {
             pool,
             bell: Arc::new(Notify::new()),
             work_bell: Arc::new(Notify::new()),
+            told: Arc::default(),
             changes: broadcast::channel(1024).0,
         })
     }
@@ -218,6 +222,7 @@ impl Store {
     }
 
     pub async fn close(&self) {
+        self.send_last().await;
         self.pool.close().await;
     }
 }

@@ -8,6 +8,7 @@ use model::{
 };
 use serde::Deserialize;
 use sqlx::PgExecutor;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// For `ListSql::owner`: rows that somebody owns, or whose object (`$object`, an expression) is shared with them.
@@ -85,32 +86,42 @@ impl Store {
         found.fetch_optional(&self.pool).await.map(|id| id.map(UserId)).map_err(mapped)
     }
 
-    /// Who else than its owner may know that something of a kind changed.
-    pub(crate) async fn audience(&self, kind: Kind, id: Uuid) -> Result<Vec<Grant>> {
-        if !matches!(kind, Kind::Vapp | Kind::Vm | Kind::Snapshot | Kind::Catalog | Kind::Template | Kind::Upload) {
-            return Ok(Vec::new());
+    /// Who else than their owners may know that these things changed.
+    pub(crate) async fn audiences(
+        &self,
+        things: impl Iterator<Item = (Kind, Uuid)>,
+    ) -> Result<HashMap<Uuid, Vec<Grant>>> {
+        let mut audiences: HashMap<Uuid, Vec<Grant>> = HashMap::new();
+        let ids: Vec<Uuid> = things.filter(|(kind, _)| can_be_shared(*kind)).map(|(_, id)| id).collect();
+        if ids.is_empty() {
+            return Ok(audiences);
         }
         let rows = sqlx::query!(
-            r#"with of as (
-                 select $1::uuid as id union select vapp_id from vms where id = $1
-                 union select v.vapp_id from snapshots s join vms v on v.id = s.vm_id where s.id = $1
-                 union select catalog_id from templates where id = $1
-                 union select t.catalog_id from uploads p join templates t on t.id = p.template_id where p.id = $1)
-               select user_id, role_id, access as "access!" from shares where object_id in (select id from of)
-               union all select owner_id, null, 'FullControl' from catalogs where id in (select id from of) and owner_id is not null"#,
-            id
+            r#"with thing as (select distinct id from unnest($1::uuid[]) as asked (id)), of as (
+                 select id as thing, id from thing union select id, vapp_id from vms where id in (select id from thing)
+                 union select s.id, v.vapp_id from snapshots s join vms v on v.id = s.vm_id where s.id in (select id from thing)
+                 union select id, catalog_id from templates where id in (select id from thing)
+                 union select p.id, t.catalog_id from uploads p join templates t on t.id = p.template_id where p.id in (select id from thing))
+               select of.thing as "thing!", s.user_id, s.role_id, s.access as "access!" from of join shares s on s.object_id = of.id
+               union all select of.thing, c.owner_id, null, 'FullControl' from of join catalogs c on c.id = of.id where c.owner_id is not null"#,
+            &ids
         )
         .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(rows
-            .into_iter()
-            .filter_map(|r| {
-                let subject = Subject::of(r.user_id.map(UserId), r.role_id.map(RoleId));
-                Some(Grant { subject, access: Access::parse(&r.access)? })
-            })
-            .collect())
+        for r in rows {
+            let subject = Subject::of(r.user_id.map(UserId), r.role_id.map(RoleId));
+            if let Some(access) = Access::parse(&r.access) {
+                audiences.entry(r.thing).or_default().push(Grant { subject, access });
+            }
+        }
+        Ok(audiences)
     }
+}
+
+/// By itself, or as a part of something.
+fn can_be_shared(kind: Kind) -> bool {
+    matches!(kind, Kind::Vapp | Kind::Vm | Kind::Snapshot | Kind::Catalog | Kind::Template | Kind::Upload)
 }
 
 impl Write<'_> {

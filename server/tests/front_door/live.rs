@@ -1,15 +1,23 @@
 //! The stream of each tab: it says that something changed to those who may know, and ends with the session.
-use crate::harness::{Client, TestApp, TestOrg};
+use crate::{
+    harness::{Client, TestApp, TestOrg},
+    stage::{Stage, VMS},
+};
 use axum::body::{Body, BodyDataStream};
-use domain::{org, profile, role, session, user};
+use domain::{catalog, org, profile, role, session, share, user};
 use futures::StreamExt;
 use model::{
-    Actor, OrgId, Right,
+    Actor, Kind, OrgId, Right, UserId,
+    catalog::CatalogSpec,
+    event::{Change, News},
     role::{Predefined::*, RoleForm},
+    share::{Access, Grant, Subject},
     user::{Password, UserSpec},
 };
+use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::time::timeout;
+use uuid::Uuid;
 
 /// What would come has come.
 const CALM: Duration = Duration::from_millis(300);
@@ -44,7 +52,7 @@ impl Live {
         let (org, actor) = &self.mark;
         let mut changes = replica.domain.store.changes();
         session::sign_out(&self.app.domain, actor).await.unwrap();
-        while changes.recv().await.unwrap().org != *org {}
+        while !matches!(changes.recv().await.unwrap(), News::One(change) if change.org == *org) {}
     }
 
     /// A second server on the same database.
@@ -85,6 +93,11 @@ impl Stream {
     async fn says_a_last_word_and_ends(&mut self) {
         self.says_changed().await;
         assert_eq!(self.next().await, None);
+    }
+
+    /// What is on its way is heard first.
+    async fn goes_quiet(&mut self) {
+        while timeout(2 * CALM, self.0.next()).await.is_ok() {}
     }
 
     async fn is_silent(&mut self) {
@@ -211,6 +224,101 @@ async fn what_one_replica_does_the_streams_of_the_other_hear() {
     user::set_enabled(&other.domain, &other.operator().await, acme.user("alice"), false).await.unwrap();
     here.says_a_last_word_and_ends().await;
     there.says_a_last_word_and_ends().await;
+}
+
+/// A hub reported something about a VM of somebody.
+fn reported(org: OrgId, owner: UserId) -> Change {
+    Change { org, user: None, owner: Some(owner), kind: Kind::Vm, id: Some(Uuid::now_v7()), shares: Vec::new() }
+}
+
+#[tokio::test]
+async fn what_a_hub_reports_to_one_replica_the_streams_of_all_hear_once() {
+    let live = Live::start().await;
+    let (app, other) = (&live.app, live.replica().await);
+    let acme = app.org("acme").user("alice", VappUser).user("bob", VappUser).make().await;
+    let (alice, bob) = (app.sign_in("acme", "alice").await, app.sign_in("acme", "bob").await);
+    timeout(PATIENCE, live.settle_at(&other)).await.unwrap();
+    let mut here = live.listen(&alice).await;
+    let mut there = Stream::open(&alice.at(&other.router)).await;
+    let mut colleague = Stream::open(&bob.at(&other.router)).await;
+    for replica in [app, &other] {
+        replica.domain.store.tell(reported(acme.id, acme.user("alice")));
+        timeout(Duration::from_secs(1), there.says_changed()).await.expect("the other replica was told late");
+        here.says_changed().await;
+        here.is_silent().await;
+        there.is_silent().await;
+    }
+    colleague.is_silent().await;
+}
+
+#[tokio::test]
+async fn a_page_at_a_replica_that_watches_no_hub_hears_that_a_machine_has_another_address() {
+    let stage = Stage::set().await;
+    let other = stage.app.replica().await;
+    stage.app.follow_changes();
+    other.follow_changes();
+    let vapp = stage.deploy("web-and-db", "shop").await;
+    let vm = stage.running(vapp).await.remove(0);
+    stage.until("the end of the task", async || stage.app.db.count("tasks where ended_at is null").await == 0).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await.at(&other.router);
+    let mut stream = Stream::open(&admin).await;
+    stream.goes_quiet().await;
+    let events = stage.app.db.count("events").await;
+    let hub = stage.hubs.hub("one");
+    hub.pause_controllers(true);
+    let other_address = |vmi: &mut Value| {
+        vmi["status"]["interfaces"][0]["ipAddress"] = json!("10.9.9.9");
+        vmi["status"]["interfaces"][0]["ipAddresses"] = json!(["10.9.9.9"]);
+    };
+    let instances = "virtualmachineinstances";
+    assert!(hub.edit(VMS.0, instances, &vm.namespace, &vm.hub_name, other_address).unwrap());
+    stream.says_changed().await;
+    admin.get(&format!("/tenant/acme/vms/{}", vm.id)).await.must(200).says("10.9.9.9");
+    hub.pause_controllers(false);
+    assert_eq!(stage.app.db.count("events").await, events);
+}
+
+#[tokio::test]
+async fn when_more_is_reported_than_can_be_listed_every_page_reads_anew() {
+    let live = Live::start().await;
+    let (app, other) = (&live.app, live.replica().await);
+    app.org("acme").user("alice", VappUser).make().await;
+    let globex = app.org("globex").make().await;
+    let alice = app.sign_in("acme", "alice").await;
+    timeout(PATIENCE, live.settle_at(&other)).await.unwrap();
+    let mut there = Stream::open(&alice.at(&other.router)).await;
+    let tell = |n: usize| (0..n).for_each(|_| app.domain.store.tell(reported(globex.id, globex.admin())));
+    tell(500);
+    there.is_silent().await;
+    tell(4_000);
+    there.says_changed().await;
+    there.is_silent().await;
+}
+
+#[tokio::test]
+async fn who_loses_a_share_hears_it_at_every_replica() {
+    let live = Live::start().await;
+    let (app, other) = (&live.app, live.replica().await);
+    let acme = app.org("acme").user("author", CatalogAuthor).user("reader", CatalogAuthor).make().await;
+    let author = app.actor(acme.user("author")).await;
+    let spec = CatalogSpec { name: "kit".into(), ..CatalogSpec::default() };
+    let id = catalog::create(&app.domain, &author, acme.id, spec).await.unwrap().id;
+    let share_with = async |grants: Vec<Grant>| {
+        let version = catalog::get(&app.domain, &author, id).await.unwrap().version;
+        share::set(&app.domain, &author, share::On::Catalog(id), version, grants).await.unwrap();
+    };
+    let reader = app.sign_in("acme", "reader").await.at(&other.router);
+    timeout(PATIENCE, live.settle_at(&other)).await.unwrap();
+    let mut stream = Stream::open(&reader).await;
+    let page = format!("/tenant/acme/catalogs/{id}");
+    share_with(vec![Grant { subject: Subject::User(acme.user("reader")), access: Access::ReadOnly }]).await;
+    stream.says_changed().await;
+    stream.goes_quiet().await;
+    reader.get(&page).await.must(200);
+    share_with(Vec::new()).await;
+    stream.says_changed().await;
+    stream.is_silent().await;
+    reader.get(&page).await.must(404);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use futures::stream;
 use model::{
     Action, Actor, CatalogId, TemplateId, UploadId,
     catalog::CatalogSpec,
+    event::News,
     task::TaskStatus,
     template::ItemKind,
     upload::{Upload, UploadSpec, UploadState},
@@ -422,13 +423,14 @@ async fn a_stopped_vapp_is_captured_and_deployed_again_where_its_disks_are() {
     stage.until("stopped VMs", stopped).await;
 
     let catalog = desk.catalog.to_string();
+    stage.app.follow_changes();
     let mut changes = d.store.changes();
     let done = desk.browser.fill(&page, &[("name", "golden"), ("catalog", &catalog)]).await.must(303);
     let template: TemplateId = done.location().rsplit('/').next().unwrap().parse().unwrap();
     // open pages are told of its end, and need not ask
     let told = async {
         while stage.task_of(template.0, Action::VappCapture).await.0 != TaskStatus::Success {
-            while changes.recv().await.unwrap().id != Some(template.0) {}
+            while !matches!(changes.recv().await.unwrap(), News::One(change) if change.id == Some(template.0)) {}
         }
     };
     tokio::time::timeout(Duration::from_secs(30), told).await.expect("nobody was told that the copies are there");
