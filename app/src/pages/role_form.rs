@@ -109,7 +109,7 @@ fn read_form(values: &Values) -> RoleForm {
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
     let org = visit.org_for_new(&values)?;
-    let made = role::create(visit.domain(), &visit.actor, org, read_form(&values)).await?;
+    let made = role::create(visit.domain(), &visit.actor, org, read_form(&values).with_rights()?).await?;
     Ok(Done::new(
         href(&visit, made.id, ""),
         format!("{} is made and can be given to users of {}.", made.name, made.org_name),
@@ -164,7 +164,8 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
 
 async fn edit(visit: Visit, values: Values) -> Result<Done> {
     let id = find_to(&visit, Action::RoleEdit).await?.id;
-    let saved = role::edit(visit.domain(), &visit.actor, id, values.version()?, read_form(&values)).await?;
+    let form = read_form(&values).with_rights()?;
+    let saved = role::edit(visit.domain(), &visit.actor, id, values.version()?, form).await?;
     Ok(Done::new(href(&visit, id, ""), format!("{} is saved.", saved.name)))
 }
 

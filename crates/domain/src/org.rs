@@ -4,7 +4,7 @@ use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, UserId, can, conflict,
     decide::{Resource, Scope, authorize},
     list::{ListQuery, Page},
-    org::{NewOrg, Org, OrgSpec},
+    org::{NewOrg, Org, OrgContents, OrgSpec},
     query::{Found, Numbered},
     role::Predefined,
     site::Sites,
@@ -36,11 +36,21 @@ pub async fn get(d: &Domain, actor: &Actor, id: OrgId) -> Result<Org> {
     Ok(d.store.org(actor, Action::OrgView, id).await?.into_inner())
 }
 
+/// What is in each of some organizations, in numbers.
+pub async fn contents(d: &Domain, actor: &Actor, orgs: &[Org]) -> Result<Vec<OrgContents>> {
+    let ids: Vec<OrgId> = orgs.iter().map(|org| org.id).collect();
+    for id in &ids {
+        authorize(actor, Action::OrgView, Resource::Of(*id))?;
+    }
+    let found = d.store.org_contents(&ids).await?;
+    Ok(ids.iter().map(|id| found.get(id).copied().unwrap_or_default()).collect())
+}
+
 /// Makes an organization and, in the same transaction, the user who will run it.
 pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
     d.attempt(actor, Action::OrgCreate, async {
         authorize(actor, Action::OrgCreate, Resource::Installation)?;
-        let NewOrg { spec, admin } = new.check()?;
+        let NewOrg { spec, admin } = new.check(d.passwords)?;
         let spec = checked(spec, &d.store.sites().await?, None)?;
         lease::check_policy(d, &spec.leases, None)?;
         let hash = match &admin {

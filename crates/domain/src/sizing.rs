@@ -2,7 +2,7 @@
 use crate::Domain;
 use hub::shape::names::size_name;
 use model::{
-    Action, Actor, Error, Kind, Problems, Result, SizingId, VdcId, can, conflict,
+    Action, Actor, Error, Kind, OrgId, Problems, Result, SizingId, VdcId, can, conflict,
     decide::{Resource, authorize, list_scope},
     list::{ListQuery, Page},
     sizing::{HubSize, Sizes, SizingPolicy, SizingSpec, VdcSizing},
@@ -35,6 +35,22 @@ pub async fn on_hubs(d: &Domain, actor: &Actor) -> Result<Vec<HubSize>> {
 /// What VDCs may use, for somebody who makes a VM in one of them.
 pub async fn choices(d: &Domain, vdcs: &[VdcId]) -> Result<Vec<VdcSizing>> {
     d.store.sizings_of(vdcs).await
+}
+
+/// The policies that somebody can use: those of a VDC, or of all VDCs that they see. Who uses one besides is not told.
+pub async fn usable(d: &Domain, actor: &Actor, org: Option<OrgId>, vdc: Option<VdcId>) -> Result<Vec<SizingPolicy>> {
+    let vdcs = match vdc {
+        Some(id) => vec![d.store.vdc(actor, Action::VdcView, id).await?.id],
+        None => {
+            let scope = list_scope(actor, Action::VdcList, org)?;
+            d.store.vdc_ids(scope).await?
+        }
+    };
+    let mut all = d.store.sizings_for(&vdcs).await?;
+    for policy in &mut all {
+        (policy.vdcs, policy.vms, policy.hubs) = (Vec::new(), Vec::new(), Vec::new());
+    }
+    Ok(all)
 }
 
 /// Nothing is made on a hub before a VM there needs it.

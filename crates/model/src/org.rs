@@ -1,7 +1,8 @@
 //! Organizations: the tenants, and the provider's own.
 pub use crate::lease::Leases;
 use crate::{
-    Error, HubId, OrgId, Problems, Result, name,
+    Error, HubId, OrgId, Problems, Result,
+    name::{self, PasswordRules},
     quota::{Amount, Limits},
     role::Predefined,
     user::NewUser,
@@ -36,6 +37,15 @@ pub struct Org {
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
     pub updated_by: String,
+}
+
+/// What is in an organization, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OrgContents {
+    pub vapps: i64,
+    pub running_vms: i64,
+    /// Independent ones.
+    pub disks: i64,
 }
 
 /// What can be set on an organization.
@@ -99,10 +109,10 @@ pub struct NewOrg {
 
 impl NewOrg {
     /// Everything that is wrong with either, at once.
-    pub fn check(self) -> Result<NewOrg> {
+    pub fn check(self, rules: PasswordRules) -> Result<NewOrg> {
         let admin = self.admin.map(|mut admin| {
             admin.spec.role = Predefined::OrganizationAdministrator.id();
-            admin.check().map_err(|e| e.rename(NewOrg::admin_field))
+            admin.check(rules).map_err(|e| e.rename(NewOrg::admin_field))
         });
         match (self.spec.check(), admin.transpose()) {
             (Ok(spec), Ok(admin)) => Ok(NewOrg { spec, admin }),

@@ -1,5 +1,5 @@
 //! Roles: VCD's seven predefined ones and an organization's own.
-use crate::{OrgId, Problems, Result, Right, Rights, RoleId, name};
+use crate::{Error, OrgId, Problems, Result, Right, Rights, RoleId, name};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -153,6 +153,14 @@ pub struct RoleForm {
 }
 
 impl RoleForm {
+    /// People choose all of a role at once; programs make it first and give it rights afterwards.
+    pub fn with_rights(self) -> Result<RoleForm> {
+        match self.rights.is_empty() {
+            true => Err(Error::field("rights", "Choose at least one right.")),
+            false => Ok(self),
+        }
+    }
+
     /// `grantable`: what the one who asks may give away; `possible`: what roles of this organization may have at all.
     pub fn check(self, possible: Rights, grantable: Rights) -> Result<RoleForm> {
         let mut problems = Problems::default();
@@ -164,9 +172,6 @@ impl RoleForm {
             problems.add("name", format!("“{name}” is a predefined role. Choose another name."));
         }
         let description = problems.take("description", name::check_text(&self.description));
-        if self.rights.is_empty() {
-            problems.add("rights", "Choose at least one right.");
-        }
         if let Some(r) = self.rights.without(possible).iter().next() {
             problems.add(
                 "rights",

@@ -5,17 +5,19 @@ use crate::{
     list::{Build, ListSql, sort},
     query::{QuerySql, bool, id, number, text, time},
     quota::FULLNESS,
+    vm::RUNNING,
 };
 use model::{
     Action, Actor, Error, HubId, Kind, OrgId, Result,
     decide::{Resource, Scope},
     lease::{KeepEnd, RunEnd},
     list::{ListQuery, Page},
-    org::{Leases, Org, OrgSpec},
+    org::{Leases, Org, OrgContents, OrgSpec},
     query::{Found, Numbered},
     quota::{Amount, Limits},
 };
 use sqlx::{FromRow, PgExecutor};
+use std::collections::HashMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -184,6 +186,20 @@ impl Store {
     }
 
     /// Those that have used nine tenths or more of some limit, the fullest first.
+    /// What is in each of them, in numbers.
+    pub async fn org_contents(&self, ids: &[OrgId]) -> Result<HashMap<OrgId, OrgContents>> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+        let mut b = Build::new(format!(
+            "select x.id, (select count(*) from vapps t where t.org_id = x.id and t.gone_at is null), \
+             (select count(*) from vms t where t.org_id = x.id and t.gone_at is null{RUNNING}), \
+             (select count(*) from disks t where t.org_id = x.id and t.independent and t.gone_at is null) from unnest("
+        ));
+        b.push_bind(ids).push(") x (id)");
+        let rows: Vec<(Uuid, i64, i64, i64)> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
+        let read = |(id, vapps, running_vms, disks)| (OrgId(id), OrgContents { vapps, running_vms, disks });
+        Ok(rows.into_iter().map(read).collect())
+    }
+
     pub async fn full_orgs(&self, limit: u32) -> Result<Vec<Org>> {
         let more = |b: &mut Build<'_>| {
             b.push(format_args!(" and {FULLNESS} >= 0.9 order by {FULLNESS} desc, t.name, t.id limit {limit}"));

@@ -135,6 +135,16 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
+    /// Those that VDCs may use.
+    pub async fn sizings_for(&self, vdcs: &[VdcId]) -> Result<Vec<SizingPolicy>> {
+        let vdcs: Vec<Uuid> = vdcs.iter().map(|vdc| vdc.0).collect();
+        let more = |b: &mut Build<'_>| {
+            b.push(" and t.id in (select s.policy_id from vdc_sizing s where s.vdc_id = any(").push_bind(vdcs);
+            b.push(")) order by lower(t.name)");
+        };
+        self.few(&SQL, Scope::All, more, read).await
+    }
+
     /// Id and name of each.
     pub async fn sizing_names(&self) -> Result<Vec<(SizingId, String)>> {
         let rows =

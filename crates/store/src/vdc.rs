@@ -146,6 +146,13 @@ fn resource(vdc: &Vdc) -> Resource {
 }
 
 impl Store {
+    pub async fn vdc_ids(&self, scope: Scope) -> Result<Vec<VdcId>> {
+        let mut b = Build::new(format!("select t.id from {} where {}", SQL.from, SQL.living));
+        SQL.within(&mut b, scope);
+        let ids: Vec<Uuid> = b.build_query_scalar().fetch_all(&self.pool).await.map_err(mapped)?;
+        Ok(ids.into_iter().map(VdcId).collect())
+    }
+
     pub async fn vdc(&self, actor: &Actor, action: Action, id: VdcId) -> Result<Authorized<Vdc>> {
         Authorized::check(actor, action, find(&self.pool, id, false).await?, resource)
     }

@@ -34,6 +34,11 @@ impl Answer {
         Answer { status: StatusCode::OK, content: Content::Json(text), headers: Vec::new() }
     }
 
+    /// 200 with nothing, for those that say all in their headers.
+    pub(crate) fn empty() -> Answer {
+        Answer { status: StatusCode::OK, ..Answer::nothing() }
+    }
+
     /// 204
     pub(crate) fn nothing() -> Answer {
         Answer { status: StatusCode::NO_CONTENT, content: Content::Nothing, headers: Vec::new() }

@@ -1,10 +1,11 @@
 //! Collections: numbered pages with links to their neighbours, filters and sorts by the names that CloudAPI has for things.
 use crate::{answer::Answer, ask::Ask};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use model::{
     Error, Result,
     query::{Clause, Filter, Found, Numbered},
 };
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// A field as clients call it, and as the question behind it does.
@@ -114,6 +115,39 @@ fn holds(clause: &Clause, value: &Value) -> bool {
         (op, Value::Number(n), Ok(wanted)) => n.as_i64().is_some_and(|n| op.holds(&n, &wanted)),
         (op, ..) => op.holds(&have, &wanted),
     }
+}
+
+/// `{name, id}` as clients send it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct EntityRef {
+    pub(crate) name: Option<String>,
+    pub(crate) id: Option<String>,
+}
+
+/// `{values: […]}` as clients send it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Values<T> {
+    pub(crate) values: Vec<T>,
+}
+
+/// With the version of what is answered: who sends it back as `If-Match` is told when somebody else was faster.
+pub(crate) fn tagged(answer: Answer, version: i64) -> Answer {
+    answer.with(header::ETAG, format!("\"{version}\""))
+}
+
+/// The version that a change is meant for: the one of `If-Match`, or the one that is there.
+pub(crate) fn version(ask: &Ask, current: i64) -> Result<i64> {
+    match ask.open.header("if-match").map(|tag| tag.trim_start_matches("W/").trim_matches('"')) {
+        None | Some("*") => Ok(current),
+        Some(tag) => tag.parse().map_err(|_| Error::BadRequest("If-Match is an ETag that you were given here.".into())),
+    }
+}
+
+/// 403 for something that is only here: clients take that for missing.
+pub(crate) fn missing(what: &str) -> Answer {
+    let message = format!("There is no such {what}: it does not exist, or it is not yours to see.");
+    let body = json!({"minorErrorCode": "ACCESS_TO_RESOURCE_IS_FORBIDDEN", "message": message, "stackTrace": null});
+    Answer::json(&body).status(StatusCode::FORBIDDEN)
 }
 
 /// `{name, id}`

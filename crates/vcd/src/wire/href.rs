@@ -99,6 +99,11 @@ pub(crate) fn derived(kind: &str, name: &str) -> Uuid {
     uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
+/// The compute policy that stands for none: any size is right.
+pub(crate) fn no_sizing() -> Uuid {
+    derived("vdcComputePolicy", "System Default")
+}
+
 pub(crate) fn right_id(name: &str) -> Uuid {
     derived("right", name)
 }
