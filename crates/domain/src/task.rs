@@ -3,7 +3,7 @@ use crate::Domain;
 use model::{
     Action, Actor, Error, Kind, OrgId, Result, TaskId, UserId,
     decide::list_scope,
-    event::Change,
+    event::News,
     list::{ListQuery, Page},
     query::{Found, Numbered},
     task::Task,
@@ -48,10 +48,11 @@ pub async fn wait(d: &Domain, actor: &Actor, id: TaskId, at_most: Duration) -> R
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Until something is said about the task.
-async fn heard(changes: &mut broadcast::Receiver<Change>, id: TaskId) {
+async fn heard(changes: &mut broadcast::Receiver<News>, id: TaskId) {
     loop {
         match changes.recv().await {
-            Ok(change) if change.kind == Kind::Task && change.id == Some(id.0) => return,
+            Ok(News::One(change)) if change.kind == Kind::Task && change.id == Some(id.0) => return,
+            Ok(News::Much) => return,
             Ok(_) => {}
             // behind, or over: look
             Err(RecvError::Lagged(_)) => return,
