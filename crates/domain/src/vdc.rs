@@ -8,7 +8,8 @@ use model::{
     org::Org,
     query::{Found, Numbered},
     site::Sites,
-    vdc::{Vdc, VdcSpec},
+    template::ItemKind,
+    vdc::{Vdc, VdcContents, VdcSpec},
 };
 use store::{Authorized, Record, Write};
 use uuid::Uuid;
@@ -24,6 +25,26 @@ pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) 
 
 pub async fn get(d: &Domain, actor: &Actor, id: VdcId) -> Result<Vdc> {
     Ok(d.store.vdc(actor, Action::VdcView, id).await?.into_inner())
+}
+
+/// What is in it. Kinds that somebody may not see are empty.
+pub async fn contents(d: &Domain, actor: &Actor, vdc: &Vdc) -> Result<VdcContents> {
+    let (s, org) = (&d.store, Some(vdc.org));
+    let mut all = VdcContents::default();
+    if let Ok(scope) = list_scope(actor, Action::VappList, org) {
+        all.vapps = s.vapp_names(scope, vdc.id).await?;
+    }
+    if let Ok(scope) = list_scope(actor, Action::CatalogList, org) {
+        all.templates = s.template_names(scope, vdc.org, ItemKind::Template).await?;
+        all.media = s.template_names(scope, vdc.org, ItemKind::Media).await?;
+    }
+    if let Ok(scope) = list_scope(actor, Action::DiskList, org) {
+        all.disks = s.disk_names(scope, vdc.id).await?;
+    }
+    if authorize(actor, Action::NetworkList, Resource::Of(vdc.org)).is_ok() {
+        all.networks = s.network_names_in_reach(vdc).await?;
+    }
+    Ok(all)
 }
 
 pub async fn create(d: &Domain, actor: &Actor, org: OrgId, spec: VdcSpec) -> Result<Vdc> {

@@ -26,7 +26,9 @@ pub struct Catalog {
     pub shared_to: Vec<OrgId>,
     /// Filled with the templates that hubs have.
     pub from_hubs: bool,
+    /// Templates and media together, and media alone.
     pub templates: i64,
+    pub media: i64,
     /// Counts changes of what is in it.
     pub contents: i64,
     pub version: i64,

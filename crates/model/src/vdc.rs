@@ -1,6 +1,6 @@
 //! Virtual data centers: a share of the installation that an organization's machines live in.
 use crate::{
-    HubId, OrgId, Problems, Result, VdcId, name,
+    DiskId, HubId, NetworkId, OrgId, Problems, Result, TemplateId, VappId, VdcId, name,
     quota::{Amount, Limits, Measure},
 };
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,17 @@ pub struct Vdc {
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
     pub updated_by: String,
+}
+
+/// What is in a VDC, by name, as far as somebody sees it. Templates and media are of its organization's catalogs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VdcContents {
+    pub vapps: Vec<(VappId, String)>,
+    pub templates: Vec<(TemplateId, String)>,
+    pub media: Vec<(TemplateId, String)>,
+    pub disks: Vec<(DiskId, String)>,
+    /// What machines in it can be on.
+    pub networks: Vec<(NetworkId, String)>,
 }
 
 /// What can be set on a VDC.

@@ -478,11 +478,15 @@ impl VmSpec {
     }
 }
 
+/// A machine has at most so much.
+pub const MOST_CPUS: i32 = 512;
+pub const MOST_MEMORY_MB: i64 = 16 * 1024 * 1024;
+
 pub fn check_size(cpus: i32, memory_mb: i64, problems: &mut Problems) {
-    if !(1..=512).contains(&cpus) {
+    if !(1..=MOST_CPUS).contains(&cpus) {
         problems.add("cpus", "From 1 to 512 vCPU.");
     }
-    if !(128..=16 * 1024 * 1024).contains(&memory_mb) {
+    if !(128..=MOST_MEMORY_MB).contains(&memory_mb) {
         problems.add("memory", "From 128 MB to 16 TB.");
     }
 }

@@ -24,6 +24,7 @@ const SQL: ListSql = ListSql {
         t.id, t.org_id, o.name as org_name, coalesce(u.name, '') as owner_name, t.name, t.description, t.shared_to_all, t.from_hubs, \
         array(select s.org_id from catalog_shares s where s.catalog_id = t.id order by 1) as shared_to, \
         (select count(*) from templates i where i.catalog_id = t.id and i.deleted_at is null) as templates, \
+        (select count(*) from templates i where i.catalog_id = t.id and i.kind = 'media' and i.deleted_at is null) as media, \
         t.contents, t.version, t.created_at, t.updated_at, t.updated_by"
     ),
     from: "catalogs t join organizations o on o.id = t.org_id left join users u on u.id = t.owner_id",
@@ -66,7 +67,7 @@ const QUERY: QuerySql = QuerySql {
             "numberOfMedia",
             "(select count(*) from templates i where i.catalog_id = t.id and i.kind = 'media' and i.deleted_at is null)",
         ),
-        number("version", "t.version + t.contents - 1"),
+        number("version", "t.contents"),
         time("creationDate", "t.created_at"),
         words("status", "'READY'", &[("READY", "true")]),
     ],
@@ -87,6 +88,7 @@ struct Row {
     from_hubs: bool,
     shared_to: Vec<Uuid>,
     templates: i64,
+    media: i64,
     contents: i64,
     version: i64,
     created_at: OffsetDateTime,
@@ -109,6 +111,7 @@ fn read(r: Row) -> Result<Catalog> {
         shared_to: r.shared_to.into_iter().map(OrgId).collect(),
         from_hubs: r.from_hubs,
         templates: r.templates,
+        media: r.media,
         contents: r.contents,
         version: r.version,
         created_at: r.created_at,

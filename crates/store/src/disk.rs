@@ -214,6 +214,12 @@ impl Store {
         self.numbered(&QUERY, scope, q, read).await
     }
 
+    /// Independent ones of a VDC.
+    pub async fn disk_names(&self, scope: Scope, vdc: VdcId) -> Result<Vec<(DiskId, String)>> {
+        let of = |b: &mut Build<'_>| drop(b.push(" and t.vdc_id = ").push_bind(vdc.0));
+        Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (DiskId(id), name)).collect())
+    }
+
     /// Independent disks that can be put into a machine of that VDC now, by name.
     pub async fn free_disks(&self, scope: Scope, vdc: VdcId) -> Result<Vec<Disk>> {
         let more = |b: &mut Build<'_>| {

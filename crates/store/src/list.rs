@@ -161,6 +161,20 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
+    /// Ids and names of all that fit, by name: for lists of references.
+    pub(crate) async fn named(
+        &self,
+        sql: &ListSql,
+        scope: Scope,
+        more: impl FnOnce(&mut Build<'_>),
+    ) -> Result<Vec<(Uuid, String)>> {
+        let mut b = Build::new(format!("select t.id, t.name from {} where {}", sql.count_from, sql.living));
+        sql.within(&mut b, scope);
+        more(&mut b);
+        b.push(" order by lower(t.name), t.id");
+        b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)
+    }
+
     async fn count(&self, sql: &ListSql, scope: Scope, q: &ListQuery, filter: FilterSql) -> Result<Total> {
         let mut b = Build::new("select count(*) from (select 1 from ");
         b.push(sql.count_from);

@@ -87,7 +87,7 @@ const QUERY: QuerySql = QuerySql {
         text("dns1", "host(t.dns[1])"),
         text("dns2", "host(t.dns[2])"),
         text("dnsSuffix", "t.dns_suffix"),
-        text("connectedTo", "''"),
+        text("connectedTo", "d.name"),
         text("interfaceType", "''"),
         words("networkType", "t.network_type", &[("ISOLATED", "t.network_type = 'isolated'")]),
         words("status", "'REALIZED'", &[("REALIZED", "t.deleted_at is null"), ("PENDING", "t.deleted_at is not null")]),
@@ -213,6 +213,15 @@ impl Store {
         );
         let ids = ids.fetch_all(&self.pool).await.map_err(mapped)?;
         find_all(&self.pool, &ids).await
+    }
+
+    /// The same by name only.
+    pub async fn network_names_in_reach(&self, vdc: &Vdc) -> Result<Vec<(NetworkId, String)>> {
+        let of = |b: &mut Build<'_>| {
+            b.push(" and t.deleted_at is null and (t.shared or t.vdc_id = ").push_bind(vdc.id.0).push(")");
+        };
+        let all = self.named(&SQL, Scope::Org(vdc.org), of).await?;
+        Ok(all.into_iter().map(|(id, name)| (NetworkId(id), name)).collect())
     }
 
     /// The networks inside a vApp, those that it is bridged to, and those that its machines are on.

@@ -222,6 +222,14 @@ impl Store {
         self.few(&SQL, scope, more, read).await
     }
 
+    /// An organization's own of one kind, in all its catalogs.
+    pub async fn template_names(&self, scope: Scope, org: OrgId, kind: ItemKind) -> Result<Vec<(TemplateId, String)>> {
+        let of = |b: &mut Build<'_>| {
+            b.push(" and t.org_id = ").push_bind(org.0).push(" and t.kind = ").push_bind(kind.key());
+        };
+        Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (TemplateId(id), name)).collect())
+    }
+
     pub async fn templates(&self, scope: Scope, q: &ListQuery) -> Result<Page<Template>> {
         self.page(&SQL, scope, q, filter, read).await
     }

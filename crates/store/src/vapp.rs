@@ -290,6 +290,12 @@ impl Store {
         self.numbered(&QUERY, scope, q, read).await
     }
 
+    /// Those of a VDC.
+    pub async fn vapp_names(&self, scope: Scope, vdc: VdcId) -> Result<Vec<(VappId, String)>> {
+        let of = |b: &mut Build<'_>| drop(b.push(" and t.vdc_id = ").push_bind(vdc.0));
+        Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (VappId(id), name)).collect())
+    }
+
     /// How much storage each of them has, in MB.
     pub async fn storage_of_vapps(&self, ids: &[VappId]) -> Result<Vec<(VappId, i64)>> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();

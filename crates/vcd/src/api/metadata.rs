@@ -15,7 +15,7 @@ use domain::{metadata, task::Noted};
 use model::{
     Action, Error, Kind, Result,
     decide::{Resource, authorize},
-    metadata::{Audience, Entry, MetaType, Thing},
+    metadata::{Audience, Entry, Kept, MetaType, Thing},
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt::Display;
@@ -222,6 +222,18 @@ fn content(w: &mut Writer, href: &str, entry: &Entry, removable: bool, key: Opti
         _ => &entry.value,
     };
     w.el("TypedValue", &[("xsi:type", &type_name(entry.kind))], |w| w.text("Value", value));
+}
+
+/// `<Metadata>` within a record of a query.
+pub(crate) fn within(w: &mut Writer, href: &str, all: &[Kept]) {
+    w.el("Metadata", &[("href", &href), ("type", &media::METADATA)], |w| {
+        for kept in all {
+            let one = entry_href(href, &kept.entry);
+            w.el("MetadataEntry", &[("href", &one), ("type", &media::METADATA_VALUE)], |w| {
+                content(w, &one, &kept.entry, false, Some(&kept.entry.key));
+            });
+        }
+    });
 }
 
 fn entry_href(metadata: &str, entry: &Entry) -> String {

@@ -8,12 +8,15 @@ pub(crate) mod metadata;
 pub(crate) mod org;
 pub(crate) mod owner;
 pub(crate) mod power;
+pub(crate) mod provider;
+pub(crate) mod query;
 pub(crate) mod snapshot;
 pub(crate) mod task;
 pub(crate) mod template;
 pub(crate) mod template_vm;
 pub(crate) mod upload;
 pub(crate) mod vapp;
+pub(crate) mod vdc;
 pub(crate) mod vm;
 
 use crate::routes::Routes;
@@ -34,5 +37,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = vm::routes(routes);
     let routes = power::routes(routes);
     let routes = snapshot::routes(routes);
+    let routes = query::routes(routes);
+    let routes = vdc::routes(routes);
+    let routes = provider::routes(routes);
     task::routes(routes)
 }

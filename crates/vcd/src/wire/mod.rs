@@ -6,6 +6,8 @@ pub(crate) mod href;
 pub(crate) mod media;
 pub(crate) mod operation;
 pub(crate) mod params;
+pub(crate) mod product;
 pub(crate) mod rasd;
 pub(crate) mod status;
 pub(crate) mod times;
+pub(crate) mod units;
