@@ -29,6 +29,7 @@ pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
         simulator: None,
         hasher: Hasher::new(settings.auth.max_concurrent_hashes)?,
         clock: system_clock(),
+        passwords: settings.auth.passwords,
         least_lease: limit(settings.leases_minimum)?,
         sessions: SessionLimits {
             idle: limit(settings.auth.session_idle)?,

@@ -50,7 +50,7 @@ pub use password::Hasher;
 pub use store::{Store, Vault};
 pub use transfer::Area;
 
-use model::{Action, Actor, Error, Result};
+use model::{Action, Actor, Error, Result, name::PasswordRules};
 use std::{future::Future, sync::Arc};
 use store::Refusal;
 use time::{Duration, OffsetDateTime};
@@ -78,6 +78,8 @@ pub struct Domain {
     pub hasher: Hasher,
     pub clock: Clock,
     pub sessions: SessionLimits,
+    /// What is asked of passwords.
+    pub passwords: PasswordRules,
     /// Leases are not shorter.
     pub least_lease: Duration,
     /// Where secrets are sealed and opened; without a master secret there is none.

@@ -30,6 +30,25 @@ pub async fn give(d: &Domain, actor: &Actor, what: Owned, to: UserId) -> Result<
     .await
 }
 
+/// Everything that somebody owns becomes the asker's, all at once.
+pub async fn take_over(d: &Domain, actor: &Actor, from: UserId) -> Result<()> {
+    let action = Action::UserEdit;
+    d.attempt(actor, action, async {
+        let user = d.store.user(actor, action, from).await?;
+        let Some(me) = actor.user.filter(|me| *me != from) else {
+            return Err(Error::NotNow(format!("Not now: what {} has is yours already.", user.name)));
+        };
+        let mut tx = d.store.write(actor).await?;
+        for what in tx.things_of(from).await? {
+            let (record, ..) = pass_on(&mut tx, what, me).await?;
+            tx.record(record.with_task()).await?;
+        }
+        tx.commit(Record::new(action, user.org, from, &user.name)).await?;
+        Ok(())
+    })
+    .await
+}
+
 /// Within a transaction: what was done, who has it now, and who had it.
 pub(crate) async fn pass_on(tx: &mut Write<'_>, what: Owned, to: UserId) -> Result<(Record, Heir, Option<UserId>)> {
     let action = what.action();

@@ -60,7 +60,7 @@ pub async fn change_password(d: &Domain, actor: &Actor, session: &[u8], old: Pas
         if !d.hasher.verify(&old, hash.as_deref()).await? {
             return Err(Error::field("old_password", "That is not your present password."));
         }
-        user::check_password(&new, &actor.name)?;
+        user::check_password(d, &new, &actor.name)?;
         let hash = d.hasher.hash(&new).await?;
         let mut tx = d.store.write(actor).await?;
         let user = tx.user(action, me).await?;

@@ -29,7 +29,7 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, new: NewUser) -> Resu
     let action = Action::UserCreate;
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Of(org))?;
-        let new = new.check()?;
+        let new = new.check(d.passwords)?;
         let hash = d.hasher.hash(&new.password).await?;
         let id = UserId(Uuid::now_v7());
         let mut tx = d.store.write(actor).await?;
@@ -95,7 +95,7 @@ pub async fn reset_password(d: &Domain, actor: &Actor, id: UserId, password: Pas
     let action = Action::UserResetPassword;
     d.attempt(actor, action, async {
         let user = d.store.user(actor, action, id).await?;
-        check_password(&password, &user.name)?;
+        check_password(d, &password, &user.name)?;
         let hash = d.hasher.hash(&password).await?;
         let (mut tx, user) = hold(d, actor, action, id).await?;
         outrank(&mut tx, actor, &user).await?;
@@ -192,6 +192,7 @@ async fn keep_an_administrator(tx: &mut Write<'_>, user: &User) -> Result<()> {
     )))
 }
 
-pub(crate) fn check_password(password: &Password, user_name: &str) -> Result<()> {
-    name::check_password(password.expose(), user_name).map(|_| ()).map_err(|m| Error::field("password", m))
+pub(crate) fn check_password(d: &Domain, password: &Password, user_name: &str) -> Result<()> {
+    let checked = name::check_password(password.expose(), user_name, d.passwords);
+    checked.map(|_| ()).map_err(|m| Error::field("password", m))
 }

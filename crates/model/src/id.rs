@@ -12,6 +12,7 @@ pub enum Kind {
     Org,
     User,
     Role,
+    Right,
     Vdc,
     Hub,
     Catalog,
@@ -36,11 +37,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 25] = [
+    pub const ALL: [Kind; 26] = [
         Kind::Installation,
         Kind::Org,
         Kind::User,
         Kind::Role,
+        Kind::Right,
         Kind::Vdc,
         Kind::Hub,
         Kind::Catalog,
@@ -71,6 +73,7 @@ impl Kind {
             Kind::Org => "org",
             Kind::User => "user",
             Kind::Role => "role",
+            Kind::Right => "right",
             Kind::Vdc => "vdc",
             Kind::Hub => "hub",
             Kind::Catalog => "catalog",
@@ -114,6 +117,7 @@ impl Kind {
             Kind::SizingPolicy => Some(Action::SizingList),
             Kind::Network => Some(Action::NetworkList),
             Kind::Installation
+            | Kind::Right
             | Kind::Image
             | Kind::Guest
             | Kind::Metadata
@@ -132,6 +136,7 @@ impl Kind {
             Kind::Org => "organization",
             Kind::User => "user",
             Kind::Role => "role",
+            Kind::Right => "right",
             Kind::Vdc => "VDC",
             Kind::Hub => "hub",
             Kind::Catalog => "catalog",

@@ -1,6 +1,7 @@
 //! Users: local ones with a password, and those an identity provider vouches for.
 use crate::{
-    Error, OrgId, Problems, Result, RoleId, UserId, name,
+    Error, OrgId, Problems, Result, RoleId, UserId,
+    name::{self, PasswordRules},
     quota::{Amount, Limits},
 };
 use serde::{Deserialize, Serialize};
@@ -80,9 +81,9 @@ pub struct NewUser {
 
 impl NewUser {
     /// Everything that is wrong with it, at once.
-    pub fn check(self) -> Result<NewUser> {
+    pub fn check(self, rules: PasswordRules) -> Result<NewUser> {
         let mut problems = Problems::default();
-        problems.take("password", name::check_password(self.password.expose(), self.spec.name.trim()));
+        problems.take("password", name::check_password(self.password.expose(), self.spec.name.trim(), rules));
         match (self.spec.check(), problems.done()) {
             (Ok(spec), Ok(())) => Ok(NewUser { spec, password: self.password }),
             (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {

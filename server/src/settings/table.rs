@@ -170,6 +170,20 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "auth.password_min",
+        default: Some("10"),
+        kind: Kind::Count { min: 6, max: 128 },
+        help: "New passwords have at least so many characters; in the demo 8",
+        ..BASE
+    },
+    Row {
+        key: "auth.password_rules",
+        default: Some("strict"),
+        kind: Kind::OneOf(&["strict", "length"]),
+        help: "Whether new passwords that are easy to guess are refused, or nothing but their length counts (the demo's default)",
+        ..BASE
+    },
+    Row {
         key: "auth.oidc_issuer",
         unset: "no single sign-on for the provider, unless set by ssvirt idp set",
         kind: Kind::Issuer,

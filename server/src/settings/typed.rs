@@ -8,6 +8,7 @@ use super::{
     secret::Secret,
 };
 use ipnet::IpNet;
+use model::name::PasswordRules;
 use std::{path::PathBuf, time::Duration};
 use tracing_subscriber::filter::Targets;
 
@@ -75,6 +76,7 @@ pub struct Auth {
     pub session_absolute: Duration,
     pub session_idle: Duration,
     pub max_concurrent_hashes: usize,
+    pub passwords: PasswordRules,
     pub oidc: Option<Oidc>,
 }
 
@@ -157,6 +159,10 @@ impl Settings {
                 session_absolute: read.duration("auth.session_absolute"),
                 session_idle: read.duration("auth.session_idle"),
                 max_concurrent_hashes: read.number("auth.max_concurrent_hashes") as usize,
+                passwords: PasswordRules {
+                    min: read.number("auth.password_min") as usize,
+                    strict: read.text("auth.password_rules") == "strict",
+                },
                 oidc: oidc(&read),
             },
             hubs: Hubs {

@@ -47,6 +47,8 @@ fn another(key: &str) -> &'static str {
         "images.directory" => "/var/lib/images",
         "images.limit" => "3TiB",
         "database.max_connections" | "auth.max_concurrent_hashes" | "limits.concurrent_requests" => "77",
+        "auth.password_min" => "20",
+        "auth.password_rules" => "length",
         "limits.header_read_timeout" => "1m",
         _ => "10m",
     }

@@ -61,6 +61,7 @@ fn domain_on(store: Store, clock: Clock) -> Domain {
         hasher: HASHER.clone(),
         clock,
         sessions: SessionLimits::default(),
+        passwords: model::name::PasswordRules::default(),
         least_lease: Duration::seconds(1),
         vault,
         gate,
@@ -136,10 +137,11 @@ impl TestApp {
 
     /// With everything given.
     pub(crate) fn open(db: Arc<Database>, url: &str, settings: &[(&'static str, &str)], clock: TestClock) -> TestApp {
-        let sources =
-            settings.iter().fold(Sources::default().with_default("database.url", url), |all, (key, value)| {
-                all.with_default(key, *value)
-            });
+        let mut sources = Sources::default().with_default("database.url", url);
+        if !settings.iter().any(|(key, _)| *key == "auth.secret") {
+            sources = sources.with_default("auth.secret", TestApp::SECRET);
+        }
+        let sources = settings.iter().fold(sources, |all, (key, value)| all.with_default(key, *value));
         let settings = Settings::build(&Resolved::read(&sources), Need::Database).unwrap();
         // one for all replicas on a database
         let area = Some(domain::Area::new(TestApp::area(&db), TestApp::AREA));
