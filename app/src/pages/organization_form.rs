@@ -153,7 +153,7 @@ pub(super) async fn create(visit: Visit, values: Values) -> Result<Done> {
         },
         password: Password::new(values.get("admin_password")),
     };
-    let new = with_problems(problems, NewOrg { spec, admin: Some(admin) }.check())?;
+    let new = with_problems(problems, NewOrg { spec, admin: Some(admin) }.check(visit.domain().passwords))?;
     let made = org::create(visit.domain(), &visit.actor, new).await?;
     Ok(Done::new(href(made.id, ""), format!("{} is made. {} can sign in.", made.name, values.get("admin_name"))))
 }

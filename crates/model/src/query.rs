@@ -411,4 +411,31 @@ mod tests {
         assert_eq!(last_uuid("ü"), None);
         assert_eq!(last_uuid(&"ü".repeat(30)), None);
     }
+
+    #[test]
+    fn whatever_is_written_an_answer_comes() {
+        // a small generator of its own: this crate has no random numbers
+        let mut state: u64 = 88_172_645_463_325_252;
+        let mut next = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % below as u64).unwrap_or_default()
+        };
+        const PIECES: [&str; 16] =
+            ["name", "==", "!=", "=gt=", "=le=", ";", ",", "(", ")", "*", "\\", "%", "ü", " ", "urn:vcloud:vm:", "0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92"];
+        let (mut taken, mut refused) = (0, 0);
+        for _ in 0..50_000 {
+            let text: String = (0..next(14)).map(|_| PIECES[next(PIECES.len())]).collect();
+            match Filter::parse(&text) {
+                Ok(filter) => {
+                    taken += 1;
+                    let _ = filter.holds(&mut |c| Ok(c.value.fits(&text) && c.value.id().is_some()));
+                    filter.clauses().iter().for_each(|c| assert!(!c.field.is_empty(), "{text}"));
+                }
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(taken > 500 && refused > 10_000, "{taken} taken, {refused} refused");
+    }
 }

@@ -8,6 +8,7 @@ mod support;
 
 mod affinity;
 mod agents;
+mod api_docs;
 mod bad_input;
 mod cli;
 mod copies;
@@ -60,6 +61,7 @@ mod template_instances;
 mod text;
 mod uploads;
 mod users;
+mod vcd;
 mod vdcs;
 mod wishes;
 mod work;

@@ -1,6 +1,6 @@
 //! Every route, tried by everybody, with ids of one's own, foreign, missing and malformed ones. The routes come from the router;
 //! one without a line here fails.
-mod world;
+pub(crate) mod world;
 
 use crate::harness::{ADMINISTRATOR, TestApp};
 use model::{

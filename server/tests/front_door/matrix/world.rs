@@ -16,7 +16,7 @@ use time::Duration;
 
 /// What a visitor's session is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Session {
+pub(crate) enum Session {
     None,
     Expired,
     Disabled,
@@ -24,10 +24,10 @@ pub(super) enum Session {
 }
 
 /// Two organizations alike. Everything of the second is called zebra, so that it can be told wherever it shows.
-pub(super) struct World {
-    pub(super) app: TestApp,
-    pub(super) acme: TestOrg,
-    pub(super) zebra: TestOrg,
+pub(crate) struct World {
+    pub(crate) app: TestApp,
+    pub(crate) acme: TestOrg,
+    pub(crate) zebra: TestOrg,
     acme_role: RoleId,
     zebra_role: RoleId,
     number: std::cell::Cell<u32>,
@@ -43,7 +43,7 @@ const TENANT_ROLES: [(&str, Predefined); 6] = [
 ];
 
 impl World {
-    pub(super) async fn new() -> World {
+    pub(crate) async fn new() -> World {
         let app = TestApp::start().await;
         let mut acme =
             app.org("acme").vdc("prod").vdc("spare").user("target", ConsoleAccessOnly).user("gone", VappUser);
@@ -69,7 +69,7 @@ impl World {
     }
 
     /// A browser, and who it is if anybody.
-    pub(super) async fn visitor(&self, session: Session) -> (Client, Option<Actor>) {
+    pub(crate) async fn visitor(&self, session: Session) -> (Client, Option<Actor>) {
         let app = &self.app;
         match session {
             Session::None => (app.browser(), None),
@@ -100,7 +100,7 @@ impl World {
     }
 
     /// Something of acme's that this POST can be done to; a new one where it would be used up.
-    pub(super) async fn own(&self, kind: Kind, path: &str, used_up: bool) -> String {
+    pub(crate) async fn own(&self, kind: Kind, path: &str, used_up: bool) -> String {
         let (app, n) = (&self.app, self.next());
         let operator = app.operator().await;
         let off = path.ends_with("/enable");
@@ -337,7 +337,7 @@ impl World {
         upload::begin(&self.app.domain, &self.app.operator().await, catalog, spec).await.unwrap().to_string()
     }
 
-    pub(super) async fn foreign(&self, kind: Kind) -> String {
+    pub(crate) async fn foreign(&self, kind: Kind) -> String {
         match kind {
             Kind::Org => self.zebra.id.to_string(),
             Kind::User => self.zebra.user("zebra-user").to_string(),
@@ -661,7 +661,7 @@ impl World {
         }
     }
 
-    pub(super) async fn ask(&self, client: &Client, method: &str, path: &str, id: &str) -> Answer {
+    pub(crate) async fn ask(&self, client: &Client, method: &str, path: &str, id: &str) -> Answer {
         if method == "GET" {
             return client.get(path).await;
         }
@@ -671,7 +671,7 @@ impl World {
     }
 
     /// All that is zebra's, to see that nobody changed it.
-    pub(super) async fn zebra_rows(&self) -> String {
+    pub(crate) async fn zebra_rows(&self) -> String {
         let id = self.zebra.id;
         let sql = format!(
             "select string_agg(r, '|' order by r) from (select o::text r from organizations o where id = '{id}'
