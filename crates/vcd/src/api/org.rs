@@ -60,10 +60,10 @@ async fn get(ask: Ask) -> Result<Answer> {
         [("name", &org.name), ("id", &org.id.urn()), ("href", &base.org(id)), ("type", &media::ORG)];
     let text = document("Org", &attributes, |w| {
         // clients take the first of these whose address has "vdc" in it, and then "catalog"
-        for kind in ["orgVdc", "catalog"] {
-            let href = base.api(format_args!("query?type={kind}&format=records&filter=org=={id}"));
-            link(w, "down", href, media::QUERY_RECORDS);
-        }
+        let vdcs = base.api(format_args!("query?type=orgVdc&format=records&filter=org=={id}"));
+        link(w, "down", vdcs, media::QUERY_RECORDS);
+        // not by `org==`: clients look here for what is shared to the organization, too
+        link(w, "down", format_args!("{}/catalogs/query?format=records", base.org(id)), media::QUERY_RECORDS);
         link(w, "down", base.tasks_list(id), media::TASKS_LIST);
         link(w, "down", format_args!("{}/metadata", base.org(id)), media::METADATA);
         for network in &networks {

@@ -5,11 +5,12 @@ use crate::{
     wire::{href::urn, media, status, times::stamp, units::mhz},
 };
 use domain::catalog;
-use model::{Kind, Result, query::Numbered, template::ItemKind};
+use model::{Kind, OrgId, Result, query::Numbered, template::ItemKind};
 use std::fmt::Display;
 
-pub(super) async fn catalogs(ask: &Ask, q: &Numbered, admin: bool) -> Result<Page> {
-    let found = catalog::query(ask.d(), &ask.actor, ask.context, q).await?;
+/// With an organization what it sees: its own and those that are shared to it.
+pub(super) async fn catalogs(ask: &Ask, q: &Numbered, seen_by: Option<OrgId>, admin: bool) -> Result<Page> {
+    let found = catalog::query(ask.d(), &ask.actor, seen_by, q).await?;
     let base = ask.base().clone();
     let ids: Vec<_> = found.items.iter().map(|c| (Kind::Catalog, c.id.0)).collect();
     Ok(Page::new(found.total, ids, move |rows| {

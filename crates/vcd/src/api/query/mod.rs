@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use catalogs::Item;
-use model::{Action, CatalogId, Error, Kind, OrgId, Result, VappId, VdcId, query::Numbered};
+use model::{CatalogId, Error, Kind, OrgId, Result, VappId, VdcId, query::Numbered};
 use page::{Format, Page};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -139,7 +139,10 @@ async fn query(ask: Ask) -> Result<Answer> {
         )));
     };
     if kind.provider && !ask.actor.provider {
-        return Err(Error::Forbidden { action: Action::OrgList, right: None });
+        return Err(Error::BadRequest(format!(
+            "{} is for the provider. /api/query lists what you can ask for.",
+            kind.name
+        )));
     }
     let q = ask.params().query()?;
     answer(&ask, "query", kind, &q).await
@@ -158,7 +161,7 @@ async fn found(ask: &Ask, kind: &Type, q: &Numbered) -> Result<Page> {
         Noun::Org => orgs::orgs(ask, q).await,
         Noun::Vdc => orgs::vdcs(ask, q, admin).await,
         Noun::Profile => orgs::profiles(ask, q, admin).await,
-        Noun::Catalog => catalogs::catalogs(ask, q, admin).await,
+        Noun::Catalog => catalogs::catalogs(ask, q, ask.context, admin).await,
         Noun::Item(what) => catalogs::items(ask, q, what, admin).await,
         Noun::Vapp => machines::vapps(ask, q, admin).await,
         Noun::Vm => machines::vms(ask, q, admin).await,
@@ -207,7 +210,10 @@ async fn vdcs_of_org(ask: Ask) -> Result<Answer> {
 async fn catalogs_of_org(ask: Ask) -> Result<Answer> {
     let id: OrgId = ask.id(Kind::Org)?;
     let org = domain::org::get(ask.d(), &ask.actor, id).await?;
-    within(&ask, format!("org/{}/catalogs/query", org.id), "catalog", "org", id.to_string()).await
+    let q = ask.params().query()?;
+    Format::of(ask.params())?;
+    let page = catalogs::catalogs(&ask, &q, Some(id), false).await?;
+    page::answer(&ask, &format!("org/{}/catalogs/query", org.id), ("catalog", "Catalog"), &q, page).await
 }
 
 async fn items_of_catalog(ask: Ask) -> Result<Answer> {
