@@ -14,6 +14,15 @@ pub async fn of_vdc(d: &Domain, actor: &Actor, vdc: VdcId) -> Result<Vec<Affinit
     d.store.affinities(vdc.id).await
 }
 
+/// Who sees its VDC sees it.
+pub async fn get(d: &Domain, actor: &Actor, id: AffinityId) -> Result<AffinityRule> {
+    let found = d.store.affinity(actor, Action::VdcView, id).await;
+    found.map(store::Authorized::into_inner).map_err(|e| match e {
+        Error::NotFound(_) => Error::NotFound(Kind::AffinityRule),
+        e => e,
+    })
+}
+
 /// The VMs that a rule of the VDC can be about.
 pub async fn candidates(d: &Domain, actor: &Actor, vdc: VdcId) -> Result<Vec<RuleCandidate>> {
     let vdc = d.store.vdc(actor, Action::VdcView, vdc).await?;

@@ -1,10 +1,12 @@
 //! `/api`: documents in XML, one file a thing.
 pub(crate) mod access;
+pub(crate) mod affinity;
 pub(crate) mod catalog;
 pub(crate) mod catalog_item;
 pub(crate) mod disk;
 pub(crate) mod media;
 pub(crate) mod metadata;
+pub(crate) mod network;
 pub(crate) mod org;
 pub(crate) mod owner;
 pub(crate) mod power;
@@ -37,6 +39,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = disk::routes(routes);
     let routes = user::routes(routes);
     let routes = role::routes(routes);
+    let routes = network::routes(routes);
+    let routes = affinity::routes(routes);
     let routes = vapp::routes(routes);
     let routes = vm::routes(routes);
     let routes = power::routes(routes);
