@@ -80,21 +80,14 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub async fn run(domain: &Domain) -> Result<()> {
     let operator = bootstrap::operator(domain).await?;
     let mut names: Vec<String> = VAPPS.iter().map(|v| v.name.to_owned()).collect();
-    names.extend(["linux", "acme-images", DISK].map(str::to_owned));
+    names.extend(["linux", DISK].map(str::to_owned));
     let made = domain.store.made_by_operator(&names).await?;
     let is_made = |action: Action, name: &str| made.iter().any(|m| m.action == action.key() && m.name == name);
-    for (org, name, shared, description) in [
-        (PROVIDER, "linux", true, "What the hubs offer, for everybody."),
-        ("acme", "acme-images", false, "Acme's own choice."),
-    ] {
-        if is_made(Action::CatalogCreate, name) {
-            continue;
-        }
-        let Some(id) = domain.store.org_id(org).await? else { continue };
+    if let (false, Some(id)) = (is_made(Action::CatalogCreate, "linux"), domain.store.org_id(PROVIDER).await?) {
         let spec = CatalogSpec {
-            name: name.into(),
-            description: description.into(),
-            shared_to_all: shared,
+            name: "linux".into(),
+            description: "What the hubs offer, for everybody.".into(),
+            shared_to_all: true,
             from_hubs: true,
             ..CatalogSpec::default()
         };

@@ -53,7 +53,13 @@ async fn set_vapp(ask: Ask) -> Result<Answer> {
 
 async fn get_catalog(ask: Ask) -> Result<Answer> {
     let id = catalog_id(&ask).await?;
-    let shares = share::get(ask.d(), &ask.actor, On::Catalog(id)).await?;
+    let mut shares = share::get(ask.d(), &ask.actor, On::Catalog(id)).await?;
+    let found = catalog::get(ask.d(), &ask.actor, id).await?;
+    if found.org != ask.actor.org && !ask.actor.provider {
+        // with whom of its own organization another one shares it is nobody else's to know; that all here may read it is
+        let all = Grant { subject: Subject::Everyone, access: Access::ReadOnly };
+        shares = vec![Share { grant: all, name: String::new() }];
+    }
     let orgs = orgs(&ask, id).await?;
     Ok(answer(&ask, &shares, &orgs))
 }
