@@ -2,9 +2,9 @@
 use crate::{Domain, lease};
 use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, UserId, can, conflict,
-    decide::{Resource, Scope, authorize},
+    decide::{Resource, Scope, authorize, list_scope},
     list::{ListQuery, Page},
-    org::{NewOrg, Org, OrgContents, OrgSpec},
+    org::{NewOrg, Org, OrgBesides, OrgContents, OrgNames, OrgSpec},
     query::{Found, Numbered},
     role::Predefined,
     site::Sites,
@@ -113,6 +113,48 @@ fn checked(spec: OrgSpec, sites: &Sites, before: Option<&OrgSpec>) -> Result<Org
     sites.check_org(&spec, before, &mut problems);
     problems.done()?;
     Ok(spec)
+}
+
+/// What VCD's clients set besides: kept as it is given.
+pub async fn keep(d: &Domain, actor: &Actor, id: OrgId, besides: OrgBesides) -> Result<Org> {
+    let action = Action::OrgEditLimits;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let org = tx.org(action, id).await?;
+        if org.besides != besides {
+            tx.org_keep(&org, &besides).await?;
+            let record = Record::new(action, id, id, &org.name).before(&org.besides).after(&besides);
+            tx.commit(record.with_task()).await?;
+        }
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// Names of what is in it, for lists of references. Kinds that somebody may not see are empty.
+pub async fn names(d: &Domain, actor: &Actor, org: &Org) -> Result<OrgNames> {
+    let (s, scope, may) = (&d.store, Scope::Org(org.id), |action| actor.may(action, Resource::Of(org.id)));
+    let mut all = OrgNames::default();
+    if may(Action::UserList) {
+        all.users = s.user_names(scope).await?;
+    }
+    if may(Action::RoleList) {
+        all.roles = s.role_names(scope).await?;
+        if org.is_provider {
+            let own = Predefined::ALL.into_iter().filter(|p| p.provider_only());
+            all.roles.extend(own.map(|p| (p.id(), p.name().to_owned())));
+        }
+    }
+    if may(Action::VdcList) {
+        all.vdcs = s.vdc_names(scope).await?;
+    }
+    if let Ok(scope) = list_scope(actor, Action::CatalogList, Some(org.id)) {
+        all.catalogs = s.catalog_names(scope, org.id).await?;
+    }
+    if may(Action::NetworkList) {
+        all.networks = s.network_names(scope).await?;
+    }
+    Ok(all)
 }
 
 pub async fn set_enabled(d: &Domain, actor: &Actor, id: OrgId, enabled: bool) -> Result<Org> {

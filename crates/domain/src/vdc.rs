@@ -9,7 +9,7 @@ use model::{
     query::{Found, Numbered},
     site::Sites,
     template::ItemKind,
-    vdc::{Vdc, VdcContents, VdcSpec},
+    vdc::{Vdc, VdcBesides, VdcContents, VdcSpec},
 };
 use store::{Authorized, Record, Write};
 use uuid::Uuid;
@@ -120,6 +120,22 @@ fn checked(actor: &Actor, org: &Org, spec: VdcSpec, sites: &Sites, before: Optio
     sites.check_vdc(&spec, before, &mut problems);
     problems.done()?;
     Ok(spec)
+}
+
+/// What VCD's clients set besides: kept as it is given.
+pub async fn keep(d: &Domain, actor: &Actor, id: VdcId, besides: VdcBesides) -> Result<Vdc> {
+    let action = Action::VdcEdit;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vdc = tx.vdc(action, id).await?;
+        if vdc.besides != besides {
+            tx.vdc_keep(&vdc, &besides).await?;
+            let record = Record::new(action, vdc.org, id, &vdc.name).before(&vdc.besides).after(&besides);
+            tx.commit(record.with_task()).await?;
+        }
+        get(d, actor, id).await
+    })
+    .await
 }
 
 /// The hubs it is on.

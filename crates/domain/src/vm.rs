@@ -11,7 +11,7 @@ use model::{
     name,
     query::{Found, Numbered},
     quota::Amount,
-    template::Inside,
+    template::Machine,
     vm::{Besides, Vm, VmSpec, check_size},
 };
 use store::{Macs, Record, Write};
@@ -27,12 +27,7 @@ pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) 
 }
 
 /// Machines inside templates among them, where somebody sees templates.
-pub async fn query_all(
-    d: &Domain,
-    actor: &Actor,
-    org: Option<OrgId>,
-    q: &Numbered,
-) -> Result<(Found<Vm>, Found<Inside>)> {
+pub async fn query_all(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Machine>> {
     let wanted = q.filter.demanded("isVAppTemplate").map(|v| v.text().to_lowercase());
     let vms = (wanted.as_deref() != Some("true")).then(|| list_scope(actor, Action::VappList, org)).transpose()?;
     let inside = (wanted.as_deref() != Some("false")).then(|| list_scope(actor, Action::CatalogList, org).ok());

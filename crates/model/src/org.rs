@@ -1,7 +1,7 @@
 //! Organizations: the tenants, and the provider's own.
 pub use crate::lease::Leases;
 use crate::{
-    Error, HubId, OrgId, Problems, Result,
+    CatalogId, Error, Fields, HubId, NetworkId, OrgId, Problems, Result, RoleId, UserId, VdcId,
     name::{self, PasswordRules},
     quota::{Amount, Limits},
     role::Predefined,
@@ -25,6 +25,7 @@ pub struct Org {
     pub limits: Limits,
     pub used: Amount,
     pub leases: Leases,
+    pub besides: OrgBesides,
     /// The hubs its machines go to rather than to others, and those they never go to.
     pub prefer: Vec<HubId>,
     pub avoid: Vec<HubId>,
@@ -46,6 +47,53 @@ pub struct OrgContents {
     pub running_vms: i64,
     /// Independent ones.
     pub disks: i64,
+}
+
+/// What is in an organization, by name, as far as somebody sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrgNames {
+    pub users: Vec<(UserId, String)>,
+    pub roles: Vec<(RoleId, String)>,
+    pub vdcs: Vec<(VdcId, String)>,
+    pub catalogs: Vec<(CatalogId, String)>,
+    pub networks: Vec<(NetworkId, String)>,
+}
+
+/// What VCD's clients set on an organization and find again. Nothing follows from it here: catalogs are published by the
+/// provider, and the stricter of both quotas is the limit of VMs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OrgBesides {
+    pub publishes: bool,
+    pub publishes_outside: bool,
+    pub subscribes: bool,
+    pub boot_sequence: bool,
+    pub boot_delay_s: i32,
+    /// 0: none.
+    pub deployed_vms: i64,
+    pub stored_vms: i64,
+}
+
+impl OrgBesides {
+    /// The stricter of both quotas.
+    pub fn vm_limit(&self) -> Option<i64> {
+        [self.deployed_vms, self.stored_vms].into_iter().filter(|n| *n > 0).min()
+    }
+}
+
+impl Fields for OrgBesides {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        vec![
+            ("can_publish_catalogs", yes(self.publishes)),
+            ("can_publish_externally", yes(self.publishes_outside)),
+            ("can_subscribe", yes(self.subscribes)),
+            ("server_boot_sequence", yes(self.boot_sequence)),
+            ("delay_after_power_on_s", self.boot_delay_s.to_string()),
+            ("deployed_vm_quota", self.deployed_vms.to_string()),
+            ("stored_vm_quota", self.stored_vms.to_string()),
+        ]
+    }
 }
 
 /// What can be set on an organization.

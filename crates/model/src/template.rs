@@ -6,7 +6,7 @@ use crate::{
     hub::HubId,
     nic::{Attach, IpMode, NicSpec},
     share::{self, Access, Grant},
-    vm::Disk,
+    vm::{Disk, Vm},
 };
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -205,6 +205,13 @@ pub struct Template {
 pub struct Inside {
     pub template: Template,
     pub index: usize,
+}
+
+/// What VCD's clients call a VM: one that is deployed, or one that a template will make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Machine {
+    Vm(Box<Vm>),
+    Inside(Box<Inside>),
 }
 
 impl Template {

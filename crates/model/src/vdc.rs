@@ -1,6 +1,6 @@
 //! Virtual data centers: a share of the installation that an organization's machines live in.
 use crate::{
-    DiskId, HubId, NetworkId, OrgId, Problems, Result, TemplateId, VappId, VdcId, name,
+    DiskId, Fields, HubId, NetworkId, OrgId, Problems, Result, TemplateId, VappId, VdcId, name,
     quota::{Amount, Limits, Measure},
 };
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,7 @@ pub struct Vdc {
     pub namespace_name: String,
     pub allocation_model: AllocationModel,
     pub enabled: bool,
+    pub besides: VdcBesides,
     pub limits: Limits,
     pub used: Amount,
     /// Living ones in it, with VMs or without.
@@ -92,6 +93,49 @@ pub struct VdcContents {
     pub disks: Vec<(DiskId, String)>,
     /// What machines in it can be on.
     pub networks: Vec<(NetworkId, String)>,
+}
+
+/// What VCD's clients set on a VDC and find again. Nothing follows from it here: hubs have no such quotas, and decide by
+/// themselves how disks are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VdcBesides {
+    pub nic_quota: i32,
+    pub network_quota: i32,
+    pub thin: bool,
+    pub fast: bool,
+    pub discovers_vms: bool,
+    pub elastic: bool,
+    pub memory_overhead: bool,
+    /// It was asked for by the name of the network pool.
+    pub pool: bool,
+    /// It was asked for as one of VCD's model Flex, which is pay as you go here.
+    pub flex: bool,
+    /// Guaranteed shares of memory and processors in thousandths; None: as the model has it.
+    pub memory_share: Option<i32>,
+    pub cpu_share: Option<i32>,
+    pub cpu_mhz: Option<i64>,
+}
+
+impl Fields for VdcBesides {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
+        let share = |n: Option<i32>| n.map(|n| format!("{n} ‰")).unwrap_or_default();
+        vec![
+            ("nic_quota", self.nic_quota.to_string()),
+            ("network_quota", self.network_quota.to_string()),
+            ("thin_provisioning", yes(self.thin)),
+            ("fast_provisioning", yes(self.fast)),
+            ("vm_discovery", yes(self.discovers_vms)),
+            ("elastic", yes(self.elastic)),
+            ("memory_overhead", yes(self.memory_overhead)),
+            ("network_pool", yes(self.pool)),
+            ("flex", yes(self.flex)),
+            ("memory_share", share(self.memory_share)),
+            ("cpu_share", share(self.cpu_share)),
+            ("cpu_mhz", self.cpu_mhz.map(|n| n.to_string()).unwrap_or_default()),
+        ]
+    }
 }
 
 /// What can be set on a VDC.

@@ -141,6 +141,12 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
+    /// An organization's own.
+    pub async fn catalog_names(&self, scope: Scope, org: OrgId) -> Result<Vec<(CatalogId, String)>> {
+        let of = |b: &mut Build<'_>| drop(b.push(" and t.org_id = ").push_bind(org.0));
+        Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (CatalogId(id), name)).collect())
+    }
+
     pub async fn catalogs_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Catalog>> {
         self.numbered(&QUERY, scope, q, read).await
     }

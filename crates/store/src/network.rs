@@ -200,6 +200,10 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
+    pub async fn network_names(&self, scope: Scope) -> Result<Vec<(NetworkId, String)>> {
+        Ok(self.named(&SQL, scope, |_| {}).await?.into_iter().map(|(id, name)| (NetworkId(id), name)).collect())
+    }
+
     pub async fn networks_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Network>> {
         self.numbered(&QUERY, scope, q, read).await
     }

@@ -12,11 +12,11 @@ use model::{
     decide::{Resource, Scope},
     lease::{KeepEnd, RunEnd},
     list::{ListQuery, Page},
-    org::{Leases, Org, OrgContents, OrgSpec},
+    org::{Leases, Org, OrgBesides, OrgContents, OrgSpec},
     query::{Found, Numbered},
     quota::{Amount, Limits},
 };
-use sqlx::{FromRow, PgExecutor};
+use sqlx::{FromRow, PgExecutor, types::Json};
 use std::collections::HashMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -86,6 +86,7 @@ struct Row {
     template_lease_s: Option<i64>,
     template_lease_end: String,
     lease_warning_s: Option<i64>,
+    besides: Json<OrgBesides>,
     vdcs: i64,
     users: i64,
     catalogs: i64,
@@ -122,6 +123,7 @@ fn read(r: Row) -> Result<Org> {
             template_end: KeepEnd::parse(&r.template_lease_end),
             warning_s: r.lease_warning_s,
         },
+        besides: r.besides.0,
         prefer: r.prefer.into_iter().map(HubId).collect(),
         avoid: r.avoid.into_iter().map(HubId).collect(),
         vdcs: r.vdcs,
@@ -386,6 +388,20 @@ impl Write<'_> {
             "update organizations set enabled = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
             org.id.0,
             enabled,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// What a client set besides: kept, and told to nobody.
+    pub async fn org_keep(&mut self, org: &Authorized<Org>, besides: &OrgBesides) -> Result<()> {
+        sqlx::query!(
+            "update organizations set besides = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            org.id.0,
+            Json(besides) as _,
             self.actor.name
         )
         .execute(&mut *self.tx)

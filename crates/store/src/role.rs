@@ -135,6 +135,10 @@ impl Store {
         Ok(page)
     }
 
+    pub async fn role_names(&self, scope: Scope) -> Result<Vec<(RoleId, String)>> {
+        Ok(self.named(&SQL, scope, |_| {}).await?.into_iter().map(|(id, name)| (RoleId(id), name)).collect())
+    }
+
     pub async fn roles_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Role>> {
         let mut found = self.numbered(&QUERY, scope, q, read).await?;
         self.count_users_in(place(scope), &mut found.items).await?;

@@ -11,8 +11,7 @@ use model::{
     Result,
     decide::Scope,
     query::{Found, Numbered},
-    template::Inside,
-    vm::Vm,
+    template::{Inside, Machine},
 };
 use sqlx::FromRow;
 use std::collections::HashMap;
@@ -80,6 +79,7 @@ const QUERY: QuerySql = QuerySql {
 
 #[derive(FromRow)]
 struct Row {
+    id: Uuid,
     template_id: Uuid,
     place: i64,
 }
@@ -91,42 +91,44 @@ impl Store {
         &self,
         (vms, inside): (Option<Scope>, Option<Scope>),
         q: &Numbered,
-    ) -> Result<(Found<Vm>, Found<Inside>)> {
-        let (mut first, mut second) = (Found { items: Vec::new(), total: 0 }, Found { items: Vec::new(), total: 0 });
+    ) -> Result<Found<Machine>> {
+        let vm = |vm| Machine::Vm(Box::new(vm));
+        let within = |inside| Machine::Inside(Box::new(inside));
         match (vms, inside) {
-            (None, None) => {}
-            (Some(scope), None) => first = self.vms_query(scope, q).await?,
-            (None, Some(scope)) => second = self.inside(scope, q, (q.offset(), i64::from(q.size))).await?,
+            (None, None) => Ok(Found { items: Vec::new(), total: 0 }),
+            (Some(scope), None) => Ok(self.vms_query(scope, q).await?.map(vm)),
+            (None, Some(scope)) => Ok(self.inside(scope, q, (q.offset(), i64::from(q.size))).await?.map(within)),
             (Some(vms), Some(inside)) if q.sort.is_none() => {
-                first = self.vms_query(vms, q).await?;
-                let left = i64::from(q.size) - i64::try_from(first.items.len()).unwrap_or_default();
-                second = self.inside(inside, q, ((q.offset() - first.total).max(0), left)).await?;
+                let mut found = self.vms_query(vms, q).await?.map(vm);
+                let left = i64::from(q.size) - i64::try_from(found.items.len()).unwrap_or_default();
+                let more = self.inside(inside, q, ((q.offset() - found.total).max(0), left)).await?.map(within);
+                found.items.extend(more.items);
+                Ok(Found { items: found.items, total: found.total + more.total })
             }
             (Some(vms), Some(inside)) => {
-                let (ids, totals) = self.machines_in_order(vms, inside, q).await?;
-                let mut found = self.vms_known(&ids).await?;
-                let at = |id: Uuid| ids.iter().position(|x| *x == id);
-                found.sort_by_key(|vm| at(vm.id.0));
-                first = Found { items: found, total: totals.0 };
-                let among = Build::new(format!("select {} from {} where t.id = any(", SQL.columns, SQL.from));
-                second = Found { items: self.insides(among, &ids).await?, total: totals.1 };
+                let (ids, total) = self.machines_in_order(vms, inside, q).await?;
+                let mut found: HashMap<Uuid, Machine> = HashMap::new();
+                found.extend(self.vms_known(&ids).await?.into_iter().map(|v| (v.id.0, vm(v))));
+                found.extend(self.insides(&ids).await?.into_iter().map(|(id, one)| (id, within(one))));
+                Ok(Found { items: ids.iter().filter_map(|id| found.remove(id)).collect(), total })
             }
         }
-        Ok((first, second))
     }
 
     async fn inside(&self, scope: Scope, q: &Numbered, (offset, limit): (i64, i64)) -> Result<Found<Inside>> {
         let found = self.window(&QUERY, scope, q, (offset, limit), |r: Row| Ok(r)).await?;
-        Ok(Found { items: self.with_templates(found.items).await?, total: found.total })
+        let items = self.with_templates(found.items).await?;
+        Ok(Found { items: items.into_iter().map(|(_, one)| one).collect(), total: found.total })
     }
 
-    async fn insides(&self, mut b: Build<'_>, ids: &[Uuid]) -> Result<Vec<Inside>> {
-        b.push_bind(ids.to_vec()).push(") order by array_position(").push_bind(ids.to_vec()).push(", t.id)");
+    async fn insides(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Inside)>> {
+        let mut b = Build::new(format!("select {} from {} where t.id = any(", SQL.columns, SQL.from));
+        b.push_bind(ids.to_vec()).push(")");
         let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
         self.with_templates(rows).await
     }
 
-    async fn with_templates(&self, rows: Vec<Row>) -> Result<Vec<Inside>> {
+    async fn with_templates(&self, rows: Vec<Row>) -> Result<Vec<(Uuid, Inside)>> {
         let mut ids: Vec<Uuid> = rows.iter().map(|r| r.template_id).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -135,13 +137,13 @@ impl Store {
         let inside = |r: Row| {
             let index = usize::try_from(r.place - 1).ok()?;
             let template = all.get(&r.template_id)?;
-            (index < template.vms.len()).then(|| Inside { template: template.clone(), index })
+            (index < template.vms.len()).then(|| (r.id, Inside { template: template.clone(), index }))
         };
         Ok(rows.into_iter().filter_map(inside).collect())
     }
 
-    /// The ids of one page of both together, and how many there are of each.
-    async fn machines_in_order(&self, vms: Scope, inside: Scope, q: &Numbered) -> Result<(Vec<Uuid>, (i64, i64))> {
+    /// The ids of one page of both together, and how many there are.
+    async fn machines_in_order(&self, vms: Scope, inside: Scope, q: &Numbered) -> Result<(Vec<Uuid>, i64)> {
         let (field, down) = q.sort.as_ref().map_or(("id", false), |(f, down)| (f.as_str(), *down));
         let mut b = Build::new("select x.id from (");
         let both = [(&vm::QUERY, vms), (&QUERY, inside)];
@@ -154,6 +156,6 @@ impl Store {
         b.push(format_args!(") x order by x.sorted {way}, x.id {way} limit {} offset {}", q.size, q.offset()));
         let ids: Vec<Uuid> = b.build_query_scalar().fetch_all(&self.pool).await.map_err(mapped)?;
         let (a, b) = tokio::join!(self.counted(both[0].0, vms, q), self.counted(both[1].0, inside, q));
-        Ok((ids, (a?, b?)))
+        Ok((ids, a? + b?))
     }
 }

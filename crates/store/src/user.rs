@@ -179,6 +179,10 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
+    pub async fn user_names(&self, scope: Scope) -> Result<Vec<(UserId, String)>> {
+        Ok(self.named(&SQL, scope, |_| {}).await?.into_iter().map(|(id, name)| (UserId(id), name)).collect())
+    }
+
     pub async fn users_query(&self, scope: Scope, q: &Numbered) -> Result<Found<User>> {
         self.numbered(&QUERY, scope, q, read).await
     }

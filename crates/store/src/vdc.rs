@@ -14,9 +14,9 @@ use model::{
     org::Org,
     query::{Found, Numbered},
     quota::{Amount, Limits},
-    vdc::{AllocationModel, Vdc, VdcSpec},
+    vdc::{AllocationModel, Vdc, VdcBesides, VdcSpec},
 };
-use sqlx::{FromRow, PgExecutor};
+use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -71,6 +71,7 @@ struct Row {
     namespace_name: String,
     allocation_model: String,
     enabled: bool,
+    besides: Json<VdcBesides>,
     vm_limit: Option<i64>,
     cpu_limit: Option<i64>,
     memory_limit_mb: Option<i64>,
@@ -101,6 +102,7 @@ fn read(r: Row) -> Result<Vdc> {
         allocation_model: AllocationModel::parse(&r.allocation_model)
             .ok_or_else(|| Error::Internal(format!("allocation model {:?}", r.allocation_model)))?,
         enabled: r.enabled,
+        besides: r.besides.0,
         limits: Limits {
             vms: r.vm_limit,
             cpus: r.cpu_limit,
@@ -159,6 +161,10 @@ impl Store {
 
     pub async fn vdcs(&self, scope: Scope, q: &ListQuery) -> Result<Page<Vdc>> {
         self.page(&SQL, scope, q, filter, read).await
+    }
+
+    pub async fn vdc_names(&self, scope: Scope) -> Result<Vec<(VdcId, String)>> {
+        Ok(self.named(&SQL, scope, |_| {}).await?.into_iter().map(|(id, name)| (VdcId(id), name)).collect())
     }
 
     pub async fn vdcs_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Vdc>> {
@@ -235,6 +241,20 @@ impl Write<'_> {
             &hub_words(s),
             s.region,
             s.zone,
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// What a client set besides: kept, and told to nobody.
+    pub async fn vdc_keep(&mut self, vdc: &Authorized<Vdc>, besides: &VdcBesides) -> Result<()> {
+        sqlx::query!(
+            "update vdcs set besides = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            vdc.id.0,
+            Json(besides) as _,
+            self.actor.name
         )
         .execute(&mut *self.tx)
         .await

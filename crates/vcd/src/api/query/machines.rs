@@ -14,7 +14,7 @@ use model::{
     Kind, Result, VappId,
     nic::Attach,
     query::Numbered,
-    template::Inside,
+    template::{Inside, Machine},
     vapp::{Vapp, VappState},
     vm::Vm,
 };
@@ -69,15 +69,19 @@ fn vapp_record(rows: &mut Rows<'_>, base: &Base, v: &Vapp, storage_mb: i64, admi
 }
 
 pub(super) async fn vms(ask: &Ask, q: &Numbered, admin: bool) -> Result<Page> {
-    let (vms, inside) = vm::query_all(ask.d(), &ask.actor, ask.context, q).await?;
+    let found = vm::query_all(ask.d(), &ask.actor, ask.context, q).await?;
     let base = ask.base().clone();
-    let ids: Vec<_> = vms.items.iter().map(|v| (Kind::Vm, v.id.0)).collect();
-    Ok(Page::new(vms.total + inside.total, ids, move |rows| {
-        for one in &vms.items {
-            vm_record(rows, &base, one, admin);
-        }
-        for one in &inside.items {
-            inside_record(rows, &base, one, admin);
+    let id = |one: &Machine| match one {
+        Machine::Vm(vm) => Some((Kind::Vm, vm.id.0)),
+        Machine::Inside(_) => None,
+    };
+    let ids: Vec<_> = found.items.iter().filter_map(id).collect();
+    Ok(Page::new(found.total, ids, move |rows| {
+        for one in &found.items {
+            match one {
+                Machine::Vm(vm) => vm_record(rows, &base, vm, admin),
+                Machine::Inside(inside) => inside_record(rows, &base, inside, admin),
+            }
         }
     }))
 }
@@ -100,7 +104,7 @@ fn vm_record(rows: &mut Rows<'_>, base: &Base, v: &Vm, admin: bool) {
     rows_vm(
         rows,
         base,
-        &Machine {
+        &Shown {
             href: base.vm(v.id),
             urn: v.id.urn(),
             name: &v.name,
@@ -150,7 +154,7 @@ fn inside_record(rows: &mut Rows<'_>, base: &Base, one: &Inside, admin: bool) {
     rows_vm(
         rows,
         base,
-        &Machine {
+        &Shown {
             href: base.template_vm(id),
             urn: urn("vm", id),
             name: &v.name,
@@ -189,7 +193,7 @@ fn inside_record(rows: &mut Rows<'_>, base: &Base, one: &Inside, admin: bool) {
 }
 
 /// What the records of VMs and of machines inside templates have alike.
-struct Machine<'a> {
+struct Shown<'a> {
     href: String,
     urn: String,
     name: &'a str,
@@ -223,7 +227,7 @@ struct Machine<'a> {
     description: &'a str,
 }
 
-fn rows_vm(rows: &mut Rows<'_>, base: &Base, m: &Machine<'_>, admin: bool) {
+fn rows_vm(rows: &mut Rows<'_>, base: &Base, m: &Shown<'_>, admin: bool) {
     let hardware = m.hardware.trim_start_matches("vmx-");
     let (org, moref) = (base.org(m.org), format!("vm-{}", m.hub_name));
     let name_there = if m.hub_name.is_empty() { m.name } else { m.hub_name };
