@@ -42,7 +42,13 @@ impl Said {
         };
         links
             .filter(|l| value(l, "rel").as_deref() == Some(rel))
-            .find(|l| if kind.is_empty() { value(l, "type").is_none() } else { value(l, "type").is_some_and(|t| t.contains(kind)) })
+            .find(|l| {
+                if kind.is_empty() {
+                    value(l, "type").is_none()
+                } else {
+                    value(l, "type").is_some_and(|t| t.contains(kind))
+                }
+            })
             .and_then(|l| value(l, "href"))
     }
 
@@ -113,7 +119,8 @@ impl Program {
 
     pub(crate) async fn send(&self, method: &str, target: &str, body: &str, headers: &[(&str, &str)]) -> Said {
         let peer = ConnectInfo(SocketAddr::new([10, 0, 0, 9].into(), 4000));
-        let mut request = Request::builder().method(method).uri(path(target)).header("host", "cloud.example.com").extension(peer);
+        let mut request =
+            Request::builder().method(method).uri(path(target)).header("host", "cloud.example.com").extension(peer);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

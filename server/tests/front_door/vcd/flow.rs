@@ -42,7 +42,8 @@ impl Clients {
 
     /// The address of the template in the shared catalog.
     async fn template(&self, name: &str) -> String {
-        let found = self.admin.get(&format!("/api/query?type=vAppTemplate&format=records&filter=name=={name}")).await.must(200);
+        let found =
+            self.admin.get(&format!("/api/query?type=vAppTemplate&format=records&filter=name=={name}")).await.must(200);
         assert_eq!(found.attr("total"), "1", "{}", found.text);
         let record = &found.text[found.text.find("<VAppTemplateRecord").expect("a record")..];
         let at = record.find("href=\"").unwrap() + 6;
@@ -109,7 +110,9 @@ async fn a_name_that_is_taken_and_a_body_of_another_kind_are_refused() {
     assert_eq!(status(&made), "1", "an empty vApp is resolved");
     let again = c.admin.post(&compose, body).await.must(400);
     assert!(again.text.contains("DUPLICATE_NAME"), "{}", again.text);
-    for bad in ["<Bogus/>", "", "<ComposeVAppParams", "<!DOCTYPE a><ComposeVAppParams name=\"x\"/>", "<ComposeVAppParams/>"] {
+    for bad in
+        ["<Bogus/>", "", "<ComposeVAppParams", "<!DOCTYPE a><ComposeVAppParams name=\"x\"/>", "<ComposeVAppParams/>"]
+    {
         let said = c.admin.post(&compose, bad).await.must(400);
         assert!(said.text.contains("<Error "), "{bad}: {}", said.text);
     }
@@ -148,7 +151,11 @@ async fn a_machine_is_changed_by_its_sections_and_reads_back_what_was_set() {
     let said = c.admin.put(&format!("{vm}/guestCustomizationSection/"), section).await.must(202);
     c.succeeded(said).await;
     let said = c.admin.get(&format!("{vm}/guestCustomizationSection/")).await.must(200);
-    assert!(said.text.contains("<ComputerName>web-1<") && said.text.contains("<AdminPassword>let me in 1<"), "{}", said.text);
+    assert!(
+        said.text.contains("<ComputerName>web-1<") && said.text.contains("<AdminPassword>let me in 1<"),
+        "{}",
+        said.text
+    );
     assert!(said.text.contains("echo a &amp; b&#10;"), "{}", said.text);
 
     let disks = "<Vm xmlns=\"http://www.vmware.com/vcloud/v1.5\" name=\"renamed\"><VmSpecSection Modified=\"true\"><DiskSection>{}\

@@ -62,6 +62,20 @@ const IDS: &[(&str, Option<Kind>)] = &[
     ("/cloudapi/1.0.0/securityTags/vm/{id}",         Some(Kind::Vm)),
     ("/cloudapi/1.0.0/auditTrail/{id}",              None),
     ("/cloudapi/1.0.0/tasks/{id}",                   Some(Kind::Task)),
+    ("/cloudapi/1.0.0/applicationPortProfiles/{id}",       None),
+    ("/cloudapi/1.0.0/edgeGateways/{id}",                  None),
+    ("/cloudapi/1.0.0/externalNetworks/{id}",              None),
+    ("/cloudapi/1.0.0/firewallGroups/{id}",                None),
+    ("/cloudapi/1.0.0/ipSpaceUplinks/{id}",                None),
+    ("/cloudapi/1.0.0/ipSpaces/{id}",                      None),
+    ("/cloudapi/1.0.0/logicalVmGroups/{id}",               None),
+    ("/cloudapi/1.0.0/networkContextProfiles/{id}",        None),
+    ("/cloudapi/1.0.0/networkPools/{id}",                  None),
+    ("/cloudapi/1.0.0/segmentProfileTemplates/{id}",       None),
+    ("/cloudapi/1.0.0/ssl/certificateLibrary/{id}",        None),
+    ("/cloudapi/1.0.0/vdcGroups/{id}",                     None),
+    ("/cloudapi/1.0.0/vgpuProfiles/{id}",                  None),
+    ("/cloudapi/1.0.0/virtualCenters/{id}",                None),
     ("/oauth/tenant/{org}",                          None),
 ];
 
@@ -182,7 +196,8 @@ async fn what_is_another_tenants_is_answered_like_what_is_not_there() {
                 let body = body_of(&route, id);
                 let one = program.call(route.method.as_str(), &filled(route.path, id), &body).await;
                 if one.status.is_success() || one.status.is_server_error() {
-                    wrong.push(format!("{user} {} {} with {id}: {} {}", route.method, route.path, one.status, one.text));
+                    wrong
+                        .push(format!("{user} {} {} with {id}: {} {}", route.method, route.path, one.status, one.text));
                 }
                 if one.text.to_lowercase().contains("zebra") {
                     wrong.push(format!("{user} {} {} shows what is another's: {}", route.method, route.path, one.text));
@@ -195,9 +210,13 @@ async fn what_is_another_tenants_is_answered_like_what_is_not_there() {
             // the same as a URN
             if route.path.starts_with("/cloudapi") {
                 let urn = format!("urn:vcloud:{}:{foreign}", kind.key());
-                let one = program.call(route.method.as_str(), &filled(route.path, &urn), &body_of(&route, MISSING)).await;
+                let one =
+                    program.call(route.method.as_str(), &filled(route.path, &urn), &body_of(&route, MISSING)).await;
                 if one.status.is_success() || one.status.is_server_error() {
-                    wrong.push(format!("{user} {} {} with its URN: {} {}", route.method, route.path, one.status, one.text));
+                    wrong.push(format!(
+                        "{user} {} {} with its URN: {} {}",
+                        route.method, route.path, one.status, one.text
+                    ));
                 }
             }
         }
@@ -250,9 +269,21 @@ async fn ids_of_others_in_bodies_are_not_found_either() {
     let cases = [
         ("action/instantiateVAppTemplate", Kind::Template, format!("/api/vdc/{vdc}/action/instantiateVAppTemplate")),
         ("action/cloneVApp", Kind::Vapp, format!("/api/vdc/{vdc}/action/cloneVApp")),
-        ("disk/action/attach", Kind::Disk, format!("/api/vApp/vm-{}/disk/action/attach", world.own(Kind::Vm, "", false).await)),
-        ("action/insertMedia", Kind::Template, format!("/api/vApp/vm-{}/media/action/insertMedia", world.own(Kind::Vm, "", false).await)),
-        ("action/captureVApp", Kind::Vapp, format!("/api/catalog/{}/action/captureVApp", world.own(Kind::Catalog, "", false).await)),
+        (
+            "disk/action/attach",
+            Kind::Disk,
+            format!("/api/vApp/vm-{}/disk/action/attach", world.own(Kind::Vm, "", false).await),
+        ),
+        (
+            "action/insertMedia",
+            Kind::Template,
+            format!("/api/vApp/vm-{}/media/action/insertMedia", world.own(Kind::Vm, "", false).await),
+        ),
+        (
+            "action/captureVApp",
+            Kind::Vapp,
+            format!("/api/catalog/{}/action/captureVApp", world.own(Kind::Catalog, "", false).await),
+        ),
         ("/owner", Kind::User, format!("/api/vApp/vapp-{}/owner", world.own(Kind::Vapp, "", false).await)),
     ];
     for (end, kind, path) in cases {

@@ -55,9 +55,11 @@ async fn each_door_is_for_its_own_users_and_says_the_same_to_all_others() {
     let admin = app.actor(acme.admin()).await.name;
     let nobody = Program::stranger(&app);
     let mut said = Vec::new();
-    for (org, name, password) in
-        [("acme", admin.as_str(), "wrong password"), ("nowhere", admin.as_str(), PASSWORD), ("acme", "nobody", PASSWORD)]
-    {
+    for (org, name, password) in [
+        ("acme", admin.as_str(), "wrong password"),
+        ("nowhere", admin.as_str(), PASSWORD),
+        ("acme", "nobody", PASSWORD),
+    ] {
         let one = nobody.basic(org, name, password).await.must(401);
         assert_eq!(one.json()["minorErrorCode"], "UNAUTHORIZED");
         said.push(one.text);

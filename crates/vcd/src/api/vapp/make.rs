@@ -35,7 +35,10 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 /// 201 with the vApp and the task that ends when it is there.
 async fn made(ask: &Ask, asked: Asked, operation: &'static str) -> Result<Answer> {
     let mut shown = shown(ask, asked.vapp).await?;
-    let task = task::about(ask, Action::VappCreate, noted(&shown.vapp)).await?;
+    let task = match asked.task {
+        Some(id) => domain::task::get(ask.d(), &ask.actor, id).await?,
+        None => task::about(ask, Action::VappCreate, noted(&shown.vapp)).await?,
+    };
     if !shown.tasks.iter().any(|t| t.id == task.id) {
         shown.tasks = vec![task];
     }

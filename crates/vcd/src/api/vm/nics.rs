@@ -132,6 +132,7 @@ pub(crate) fn read(section: &Element, reach: &[Network]) -> Result<Vec<NicSpec>>
                 Error::BadRequest(format!("“{}” is no IpAddressAllocationMode.", crate::ask::shown(word)))
             })?,
         };
+        let mode = handed_out(mode, attach, reach);
         let address = match (mode, c.word("IpAddress")) {
             (IpMode::Manual, Some(text)) => Some(
                 text.parse()
@@ -157,6 +158,16 @@ pub(crate) fn read(section: &Element, reach: &[Network]) -> Result<Vec<NicSpec>>
         })
     };
     section.all("NetworkConnection").enumerate().map(one).collect()
+}
+
+/// Clients say DHCP where they mean that nobody chose an address. A network that hands none out by itself gives one of its pool,
+/// or none if it has no pool.
+fn handed_out(mode: IpMode, attach: Attach, reach: &[Network]) -> IpMode {
+    match attach.network().and_then(|id| reach.iter().find(|n| n.id == id)) {
+        Some(n) if mode == IpMode::Dhcp && !n.spec.dhcp && n.spec.ranges.is_empty() => IpMode::None,
+        Some(n) if mode == IpMode::Dhcp && !n.spec.dhcp => IpMode::Pool,
+        _ => mode,
+    }
 }
 
 pub(crate) fn attach(name: &str, reach: &[Network]) -> Result<Attach> {
