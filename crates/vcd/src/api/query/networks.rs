@@ -17,7 +17,7 @@ pub(super) async fn of_vdcs(ask: &Ask, q: &Numbered) -> Result<Page> {
     let found = network::query(ask.d(), &ask.actor, ask.context, q).await?;
     let base = ask.base().clone();
     // isolated: in the table of the Python clients, which go up to 36, and in that of the others
-    let isolated = if ask.version.starts_with("36") { 1 } else { 2 };
+    let isolated = if ask.open.version.starts_with("36") { 1 } else { 2 };
     let ids: Vec<_> = found.items.iter().map(|n| (Kind::Network, n.id.0)).collect();
     Ok(Page::new(found.total, ids, move |rows| {
         for n in &found.items {
@@ -31,7 +31,6 @@ pub(super) async fn of_vdcs(ask: &Ask, q: &Numbered) -> Result<Page> {
                     ("org", &org),
                     ("orgName", &n.org_name),
                     ("linkType", &isolated),
-                    // to nothing else
                     ("connectedTo", &n.vdc_name),
                     ("defaultGateway", &spec.gateway),
                     ("netmask", &spec.subnet().netmask()),
