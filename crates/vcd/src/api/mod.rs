@@ -1,9 +1,11 @@
 //! `/api`: documents in XML, one file a thing.
 pub(crate) mod access;
+pub(crate) mod admin_org;
 pub(crate) mod affinity;
 pub(crate) mod catalog;
 pub(crate) mod catalog_item;
 pub(crate) mod disk;
+pub(crate) mod entity;
 pub(crate) mod media;
 pub(crate) mod metadata;
 pub(crate) mod network;
@@ -48,5 +50,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = query::routes(routes);
     let routes = vdc::routes(routes);
     let routes = provider::routes(routes);
+    let routes = admin_org::routes(routes);
+    let routes = entity::routes(routes);
     task::routes(routes)
 }

@@ -50,7 +50,7 @@ fn form(body: &Element) -> Result<RoleForm> {
 }
 
 /// By its address, or by its name.
-fn one_right(e: &Element) -> Result<Right> {
+pub(crate) fn one_right(e: &Element) -> Result<Right> {
     let by_id = e.id().and_then(|id| Right::ALL.iter().copied().find(|r| right_id(r.name()) == id));
     let found = by_id.or_else(|| e.attr("name").and_then(Right::parse));
     let called = e.attr("name").or_else(|| e.attr("href")).unwrap_or_default();

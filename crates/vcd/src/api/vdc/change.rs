@@ -2,7 +2,7 @@
 use super::{Whole, profile};
 use crate::{
     answer::Answer,
-    api::task,
+    api::{provider, task},
     ask::{Ask, referred, shown},
     routes::Routes,
     wire::{body::Read, units::cpus},
@@ -13,7 +13,7 @@ use model::{
     decide::{Resource, authorize},
     query::Numbered,
     quota::Limits,
-    vdc::{AllocationModel, Vdc, VdcSpec},
+    vdc::{AllocationModel, Vdc, VdcBesides, VdcSpec},
 };
 use std::time::{Duration, Instant};
 use xml::Element;
@@ -51,9 +51,20 @@ async fn create(ask: Ask) -> Result<Answer> {
     if let [only] = profiles.as_mut_slice() {
         only.is_default = true;
     }
+    let pools = [("NetworkPoolReference", provider::pool_id()), ("ProviderVdcReference", provider::vdc_id())];
+    for (name, only) in pools {
+        if body.child(name).is_some_and(|e| e.id() != Some(only)) {
+            return Err(Error::BadRequest(format!(
+                "{name} names something that is not here. There is one: {}.",
+                provider::NAME
+            )));
+        }
+    }
     let made = vdc::create(ask.d(), &ask.actor, org, spec).await?;
     let begun = task::about(&ask, Action::VdcCreate, noted(&made)).await?;
+    let kept = besides(&body, VdcBesides::default())?;
     let rest = async {
+        vdc::keep(ask.d(), &ask.actor, made.id, kept).await?;
         if !profiles.is_empty() {
             storage::set_for_vdc(ask.d(), &ask.actor, made.id, profiles).await?;
         }
@@ -109,6 +120,33 @@ fn limits(body: &Element, now: &Limits) -> Result<Limits> {
     Ok(limits)
 }
 
+/// What is kept as it is given.
+fn besides(body: &Element, now: VdcBesides) -> Result<VdcBesides> {
+    let share = |name, now| -> Result<Option<i32>> {
+        let Some(text) = body.word(name) else { return Ok(now) };
+        let share: f64 =
+            text.parse().ok().filter(|n| (0.0..=1.0).contains(n)).ok_or_else(|| {
+                Error::BadRequest(format!("{name} is a share from 0 to 1, and not “{}”.", shown(text)))
+            })?;
+        Ok(Some((share * 1000.0).round() as i32))
+    };
+    let speed = body.number::<i64>("VCpuInMhz2")?.or(body.number("VCpuInMhz")?).filter(|n| *n > 0);
+    Ok(VdcBesides {
+        nic_quota: body.number("NicQuota")?.unwrap_or(now.nic_quota),
+        network_quota: body.number("NetworkQuota")?.unwrap_or(now.network_quota),
+        thin: body.flag("IsThinProvision")?.unwrap_or(now.thin),
+        fast: body.flag("UsesFastProvisioning")?.unwrap_or(now.fast),
+        discovers_vms: body.flag("VmDiscoveryEnabled")?.unwrap_or(now.discovers_vms),
+        elastic: body.flag("IsElastic")?.unwrap_or(now.elastic),
+        memory_overhead: body.flag("IncludeMemoryOverhead")?.unwrap_or(now.memory_overhead),
+        pool: body.child("NetworkPoolReference").is_some() || now.pool,
+        flex: body.word("AllocationModel").map_or(now.flex, |word| word == "Flex"),
+        memory_share: share("ResourceGuaranteedMemory", now.memory_share)?,
+        cpu_share: share("ResourceGuaranteedCpu", now.cpu_share)?,
+        cpu_mhz: speed.or(now.cpu_mhz),
+    })
+}
+
 /// The limit, or what is allocated where there is none.
 fn most(e: &Element) -> Result<Option<i64>> {
     let of = |name| e.number::<i64>(name).map(|n| n.filter(|n| *n > 0));
@@ -131,6 +169,7 @@ async fn edit(ask: Ask) -> Result<Answer> {
     if spec != current {
         vdc::edit(ask.d(), &ask.actor, id, now.version, spec).await?;
     }
+    vdc::keep(ask.d(), &ask.actor, id, besides(&body, now.besides)?).await?;
     if let Some(enabled) = body.flag("IsEnabled")?.filter(|on| *on != now.enabled) {
         vdc::set_enabled(ask.d(), &ask.actor, id, enabled).await?;
     }

@@ -17,10 +17,11 @@ use model::{
     nic::MOST_NICS,
     vm::{MOST_CPUS, MOST_MEMORY_MB},
 };
+use std::fmt::Display;
 use xml::Writer;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
-    routes.get("/api/vdc/{id}/hwv/{version}", get)
+    routes.get("/api/vdc/{id}/hwv/{version}", get).get("/api/supportedSystemsInfo", all)
 }
 
 /// What VCD calls a system, and what people call it.
@@ -97,16 +98,25 @@ async fn get(ask: Ask) -> Result<Answer> {
                 w.text("subType", legacy);
             });
         }
-        w.el("supportedOperatingSystems", &[("type", &media::OPERATING_SYSTEMS)], |w| {
-            family(w, 1, "Microsoft Windows", WINDOWS);
-            family(w, 2, "Linux", LINUX);
-            family(w, 3, "Other", OTHER);
-        });
+        w.el("supportedOperatingSystems", &[("type", &media::OPERATING_SYSTEMS)], families);
         w.text("supportsHotAdd", true);
         w.text("supportsHotPlugPCI", true);
         w.text("supportsNestedHV", true);
     });
     Ok(Answer::xml(media::HARDWARE_VERSION, text))
+}
+
+/// The systems alone.
+async fn all(_: Ask) -> Result<Answer> {
+    let attributes: [(&str, &dyn Display); 1] = [("type", &media::OPERATING_SYSTEMS)];
+    let text = document("SupportedOperatingSystemsInfo", &attributes, families);
+    Ok(Answer::xml(media::OPERATING_SYSTEMS, text))
+}
+
+fn families(w: &mut Writer) {
+    family(w, 1, "Microsoft Windows", WINDOWS);
+    family(w, 2, "Linux", LINUX);
+    family(w, 3, "Other", OTHER);
 }
 
 fn family(w: &mut Writer, id: u8, name: &str, systems: &[System]) {

@@ -3,6 +3,8 @@ mod change;
 mod hardware;
 mod profile;
 
+pub(crate) use change::empty;
+
 use crate::{
     answer::Answer,
     ask::{Ask, shown},
@@ -85,7 +87,7 @@ impl Whole {
             self.links(w, ask, admin);
             w.text("Description", &vdc.description);
             super::task::tasks(w, base, &ask.actor, tasks);
-            w.text("AllocationModel", allocation_word(vdc.allocation_model));
+            w.text("AllocationModel", if vdc.besides.flex { "Flex" } else { allocation_word(vdc.allocation_model) });
             self.capacity(w);
             self.entities(w, ask);
             w.el("AvailableNetworks", &[], |w| {
@@ -101,8 +103,8 @@ impl Whole {
                     }
                 });
             });
-            w.text("NicQuota", 0);
-            w.text("NetworkQuota", 0);
+            w.text("NicQuota", vdc.besides.nic_quota);
+            w.text("NetworkQuota", vdc.besides.network_quota);
             w.text("UsedNetworkCount", vdc.networks);
             w.text("VmQuota", vdc.limits.vms.unwrap_or(0));
             w.text("IsEnabled", vdc.enabled);
@@ -232,23 +234,29 @@ impl Whole {
 
     fn admin(&self, w: &mut Writer, ask: &Ask) {
         use super::provider;
-        let guaranteed = match self.vdc.allocation_model {
-            AllocationModel::PayAsYouGo => "0.0",
-            AllocationModel::AllocationPool => "0.5",
-            AllocationModel::ReservationPool => "1.0",
+        let (base, kept) = (ask.base(), &self.vdc.besides);
+        let share = match self.vdc.allocation_model {
+            AllocationModel::PayAsYouGo => 0,
+            AllocationModel::AllocationPool => 500,
+            AllocationModel::ReservationPool => 1000,
         };
-        w.text("ResourceGuaranteedMemory", guaranteed);
-        w.text("ResourceGuaranteedCpu", guaranteed);
-        w.text("VCpuInMhz", MHZ_PER_CPU);
-        w.text("VCpuInMhz2", MHZ_PER_CPU);
-        w.text("IsThinProvision", false);
-        let (href, id) = (ask.base().provider_vdc(provider::vdc_id()), urn("providervdc", provider::vdc_id()));
+        let share = |kept: Option<i32>| f64::from(kept.unwrap_or(share)) / 1000.0;
+        w.text("ResourceGuaranteedMemory", format_args!("{:?}", share(kept.memory_share)));
+        w.text("ResourceGuaranteedCpu", format_args!("{:?}", share(kept.cpu_share)));
+        w.text("VCpuInMhz", kept.cpu_mhz.unwrap_or(MHZ_PER_CPU));
+        w.text("VCpuInMhz2", kept.cpu_mhz.unwrap_or(MHZ_PER_CPU));
+        w.text("IsThinProvision", kept.thin);
+        if kept.pool {
+            let (href, id) = (provider::pool_href(base), urn("networkpool", provider::pool_id()));
+            reference(w, "NetworkPoolReference", href, id, provider::NAME, media::NETWORK_POOL);
+        }
+        let (href, id) = (base.provider_vdc(provider::vdc_id()), urn("providervdc", provider::vdc_id()));
         reference(w, "ProviderVdcReference", href, id, provider::NAME, media::PROVIDER_VDC);
-        w.text("UsesFastProvisioning", false);
+        w.text("UsesFastProvisioning", kept.fast);
         w.text("OverCommitAllowed", true);
-        w.text("VmDiscoveryEnabled", false);
-        w.text("IsElastic", false);
-        w.text("IncludeMemoryOverhead", false);
+        w.text("VmDiscoveryEnabled", kept.discovers_vms);
+        w.text("IsElastic", kept.elastic);
+        w.text("IncludeMemoryOverhead", kept.memory_overhead);
     }
 }
 
