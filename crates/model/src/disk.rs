@@ -179,11 +179,17 @@ impl Disk {
             DiskSeen::Failed => DiskState::Failed,
             _ if !self.problem.is_empty() => DiskState::Failed,
             _ if self.leaving.is_some() => DiskState::Detaching,
+            DiskSeen::Never if self.to_be_made() => DiskState::Free,
             DiskSeen::Never if self.hub.is_none() => DiskState::Waiting,
             DiskSeen::Never | DiskSeen::Making => DiskState::Making,
             DiskSeen::Ready if self.vm.is_some() => DiskState::Attached,
             DiskSeen::Ready => DiskState::Free,
         }
+    }
+
+    /// It is in no machine, was in none, and is made where its first one is.
+    pub fn to_be_made(&self) -> bool {
+        self.hub.is_none() && self.vm.is_none() && self.applied == Some(self.generation)
     }
 
     /// Shown as last known: its hub does not answer.

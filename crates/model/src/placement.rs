@@ -91,6 +91,11 @@ pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
     }
 }
 
+/// All that it could be on.
+pub fn fitting(wish: &Wish, hubs: &[Candidate]) -> Vec<HubId> {
+    hubs.iter().filter(|hub| refusal(wish, hub).is_none()).map(|hub| hub.id.clone()).collect()
+}
+
 fn why_best(wish: &Wish, hub: &Candidate, all: &[&Candidate]) -> &'static str {
     let preferred = |h: &Candidate| wish.prefer.contains(&h.id);
     match (preferred(hub), all.iter().all(|h| preferred(h))) {

@@ -162,6 +162,7 @@ pub fn disk_verdict(action: Action, disk: Option<&Disk>) -> Verdict {
         DiskSeen::Missing => Verdict::Failed("It was deleted on its hub by hand.".into()),
         _ if !disk.problem.is_empty() => Verdict::Failed(disk.problem.clone()),
         DiskSeen::Failed => Verdict::Failed(disk.reason.clone()),
+        _ if disk.to_be_made() => Verdict::Done,
         _ if disk.hub.is_none() => open("A place for it is looked for."),
         _ if disk.applied.is_none_or(|a| a < disk.generation) => open(""),
         DiskSeen::Never | DiskSeen::Making => open("It is being made."),

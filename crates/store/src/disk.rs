@@ -89,8 +89,14 @@ const QUERY: QuerySql = QuerySql {
             "status",
             "t.obs_state",
             &[
-                ("RESOLVED", "t.obs_state in ('ready', 'failed', 'missing') and t.deleted_at is null"),
-                ("UNRESOLVED", "t.obs_state in ('', 'making') or t.deleted_at is not null"),
+                (
+                    "RESOLVED",
+                    "t.deleted_at is null and (t.obs_state in ('ready', 'failed', 'missing') or t.obs_state = '' and t.hub_id is null and t.vm_id is null and t.applied = t.generation)",
+                ),
+                (
+                    "UNRESOLVED",
+                    "t.deleted_at is not null or t.obs_state in ('', 'making') and (t.hub_id is null and t.vm_id is null and t.applied = t.generation) is not true",
+                ),
             ],
         ),
     ],

@@ -55,6 +55,9 @@ pub struct DiskWork {
     pub generation: i64,
     pub applied: Option<i64>,
     pub hub: Option<HubId>,
+    /// It is in a machine, or is to be, and that machine's hub.
+    pub attached: bool,
+    pub vm_hub: Option<HubId>,
     pub hub_name: String,
     pub uid: Option<String>,
     pub attempted: bool,
@@ -189,9 +192,10 @@ impl Store {
         let r = sqlx::query!(
             r#"select k.org_id, o.name as org_name, k.vdc_id, d.name as vdc_name, k.owner_id, coalesce(u.name, '') as "owner_name!", k.name,
                       k.description, k.size_mb, k.applied_mb, coalesce(c.class, p.class) as "class!", k.generation, k.applied, k.hub_id, k.hub_name,
-                      k.uid, k.attempted_at is not null as "attempted!", k.deleted_at is not null as "deleted!", k.gone_at is not null as "gone!"
+                      k.vm_id is not null as "attached!", m.hub_id as "vm_hub?", k.uid, k.attempted_at is not null as "attempted!", k.deleted_at is not null as "deleted!", k.gone_at is not null as "gone!"
                from disks k join organizations o on o.id = k.org_id join vdcs d on d.id = k.vdc_id join storage_policies p on p.id = k.policy_id
                left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = k.hub_id left join users u on u.id = k.owner_id
+               left join vms m on m.id = k.vm_id
                where k.id = $1 and k.independent"#,
             id
         )
@@ -214,6 +218,8 @@ impl Store {
             generation: r.generation,
             applied: r.applied,
             hub: r.hub_id.map(HubId),
+            attached: r.attached,
+            vm_hub: r.vm_hub.map(HubId),
             hub_name: r.hub_name,
             uid: r.uid,
             attempted: r.attempted,

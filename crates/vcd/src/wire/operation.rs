@@ -58,6 +58,13 @@ fn name(action: Action) -> Option<&'static str> {
         NetworkCreate => "networkCreateOrgVdcNetwork",
         NetworkEdit => "networkUpdateOrgVdcNetwork",
         NetworkDelete => "networkDelete",
+        OrgMetadata | VdcMetadata | CatalogMetadata | TemplateMetadata | VappMetadata | VmMetadata | DiskMetadata
+        | NetworkMetadata => "metadataUpdate",
+        TemplateEdit => "vdcUpdateTemplate",
+        TemplateLease => "vappTemplateUpdateLeaseSettings",
+        AffinityCreate => "affinityRuleCreate",
+        AffinityEdit => "affinityRuleUpdate",
+        AffinityDelete => "affinityRuleDelete",
         _ => return None,
     })
 }

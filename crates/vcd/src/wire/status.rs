@@ -68,6 +68,7 @@ pub(crate) fn media(media: &Template) -> Status {
 pub(crate) fn disk(disk: &Disk) -> Status {
     match disk.seen {
         _ if disk.deleted => UNRESOLVED,
+        DiskSeen::Never if disk.to_be_made() => RESOLVED,
         DiskSeen::Never | DiskSeen::Making => UNRESOLVED,
         DiskSeen::Ready | DiskSeen::Failed | DiskSeen::Missing => RESOLVED,
     }

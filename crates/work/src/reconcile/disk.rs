@@ -47,23 +47,32 @@ fn shaped(disk: &DiskWork, there: &Place) -> shape::Independent {
     }
 }
 
-/// Where its VDC is already, else where its first machine would go.
-async fn choose(shared: &Shared, disk: &DiskWork) -> Result<Option<HubId>> {
-    if let Some(hub) = shared.store.hubs_of_vdc(disk.vdc).await?.into_iter().next() {
-        return Ok(Some(hub));
+/// Where a disk goes that has no place yet.
+enum Choice {
+    On(HubId),
+    /// It could be on several hubs, and can't follow a machine to another one: it is made where its first machine is.
+    WithItsMachine,
+    /// Its machine has no place either.
+    AfterItsMachine,
+    Nowhere,
+}
+
+async fn choose(shared: &Shared, disk: &DiskWork) -> Result<Choice> {
+    if disk.attached {
+        return Ok(disk.vm_hub.clone().map_or(Choice::AfterItsMachine, Choice::On));
     }
     let wish = placement::Wish { capability: Some(can::VMS), ..shared.store.wishes(disk.org, disk.vdc).await? };
-    Ok(placement::place(&wish, &shared.store.candidates(None, Some(disk.vdc)).await?).hub)
+    let mut fits = placement::fitting(&wish, &shared.store.candidates(None, Some(disk.vdc)).await?);
+    Ok(match (fits.pop(), fits.len()) {
+        (None, _) => Choice::Nowhere,
+        (Some(only), 0) => Choice::On(only),
+        _ => Choice::WithItsMachine,
+    })
 }
 
 async fn keep(shared: &Shared, claim: &Claim, disk: &DiskWork) -> Result<Outcome> {
     let Some(hub) = &disk.hub else {
-        let Some(hub) = choose(shared, disk).await? else {
-            let wish = placement::Wish { capability: Some(can::VMS), ..Default::default() };
-            return Ok(Outcome::Wait(Duration::from_secs(30), placement::no_hub(&wish).into()));
-        };
-        at(Step::DiskPlace, shared.store.disk_place(claim, &hub)).await?;
-        return Ok(Outcome::Wait(Duration::ZERO, "A place for it was found.".into()));
+        return place_it(shared, claim, disk).await;
     };
     let Some(there) = shared.store.place(disk.vdc, hub).await?.filter(|p| p.ready) else {
         vdc::want(shared, disk.vdc, disk.org, hub).await?;
@@ -119,6 +128,25 @@ async fn keep(shared: &Shared, claim: &Claim, disk: &DiskWork) -> Result<Outcome
     }
     let applied = shared.store.disk_applied(claim, disk.generation, disk.size_mb);
     Ok(if at(Step::DiskApplied, applied).await? { Outcome::Done } else { lost() })
+}
+
+async fn place_it(shared: &Shared, claim: &Claim, disk: &DiskWork) -> Result<Outcome> {
+    Ok(match choose(shared, disk).await? {
+        Choice::On(hub) => {
+            at(Step::DiskPlace, shared.store.disk_place(claim, &hub)).await?;
+            Outcome::Wait(Duration::ZERO, "A place for it was found.".into())
+        }
+        // there is nothing on it yet, so that this is all there is to do
+        Choice::WithItsMachine => {
+            let applied = shared.store.disk_applied(claim, disk.generation, disk.size_mb);
+            if at(Step::DiskApplied, applied).await? { Outcome::Done } else { lost() }
+        }
+        Choice::AfterItsMachine => Outcome::Wait(Duration::from_secs(1), "A place for its VM is looked for.".into()),
+        Choice::Nowhere => {
+            let wish = placement::Wish { capability: Some(can::VMS), ..Default::default() };
+            Outcome::Wait(Duration::from_secs(30), placement::no_hub(&wish).into())
+        }
+    })
 }
 
 async fn remove(shared: &Shared, claim: &Claim, disk: &DiskWork) -> Result<Outcome> {
