@@ -96,8 +96,15 @@ impl Store {
         };
         let way = if q.sort.as_ref().is_some_and(|(_, down)| *down) { "desc" } else { "asc" };
         rows.push(" order by ");
-        if let Some(expr) = by {
-            rows.push(format_args!("{expr} {way}, "));
+        match by {
+            // PostgreSQL takes a constant here for a mistake, or for the number of a column
+            Some(constant) if !constant.contains('.') || constant.starts_with('\'') => {
+                rows.push(format_args!("(select {constant}) {way}, "));
+            }
+            Some(expr) => {
+                rows.push(format_args!("{expr} {way}, "));
+            }
+            None => {}
         }
         rows.push(format_args!("t.id {way} limit {limit} offset {offset}"));
         let (items, total) =

@@ -204,7 +204,7 @@ pub(crate) fn read_id(text: &str, kind: Kind) -> Result<Uuid> {
         None => text,
         Some(rest) => match rest.rsplit_once(':') {
             Some((of, id)) if of.eq_ignore_ascii_case(kind.key()) || same_thing(of, kind) => id,
-            _ => return Err(Error::BadRequest(format!("“{}” is not the id of a {}.", shown(text), kind.word()))),
+            _ => return Err(Error::BadRequest(format!("“{}” is an id of another kind: here goes one of: {}.", shown(text), kind.word()))),
         },
     };
     match bare.len() {

@@ -4,6 +4,7 @@ mod answer;
 mod api;
 mod ask;
 mod cloudapi;
+mod docs;
 mod fault;
 mod openapi;
 mod pending;
@@ -12,6 +13,7 @@ mod session;
 mod token;
 mod wire;
 
+pub use docs::markdown;
 pub use fault::{body_of, is_json};
 pub use openapi::document as openapi;
 pub use routes::{RouteInfo, Site};

@@ -7,7 +7,9 @@ mod hub;
 mod idp;
 mod keys;
 mod migrate;
+mod openapi;
 mod permissions;
+mod routes;
 mod serve;
 mod start;
 mod user;
@@ -36,6 +38,8 @@ enum Command {
     Hub(hub::Args),
     Keys(keys::Args),
     Permissions(permissions::Args),
+    Openapi(openapi::Args),
+    Routes(routes::Args),
 }
 
 /// The exit code for settings that cannot be used, the same as for a wrong command line.
@@ -54,6 +58,8 @@ pub fn run() -> ExitCode {
         Command::Hub(args) => block_on(hub::run(args)),
         Command::Keys(args) => block_on(keys::run(args)),
         Command::Permissions(args) => Ok(permissions::run(args)),
+        Command::Openapi(args) => openapi::run(args),
+        Command::Routes(args) => Ok(routes::run(args)),
     };
     match result {
         Ok(code) => code,

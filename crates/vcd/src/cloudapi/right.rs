@@ -92,7 +92,9 @@ pub(super) fn id_of(ask: &Ask, kind: &str, what: &str) -> Result<Option<Uuid>> {
         None => Some(text),
         Some(rest) => rest.strip_prefix(kind).and_then(|rest| rest.strip_prefix(':')),
     };
-    let bare = bare.ok_or_else(|| Error::BadRequest(format!("“{}” is not the id of a {what}.", shown(text))))?;
+    let bare = bare.ok_or_else(|| {
+        Error::BadRequest(format!("“{}” is an id of another kind: here goes one of: {what}.", shown(text)))
+    })?;
     Ok(Uuid::try_parse(bare).ok())
 }
 

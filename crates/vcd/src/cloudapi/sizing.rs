@@ -232,7 +232,7 @@ async fn edit(ask: Ask, form: u8) -> Result<Answer> {
     let policy = sizing::get(ask.d(), &ask.actor, id).await?;
     let same = |sent: Option<i64>, now: i64| sent.is_none_or(|sent| sent == now);
     if !same(change.cpu_count.map(i64::from), policy.cpus.into()) || !same(change.memory, policy.memory_mb) {
-        let why = "VMs were made with this size, so it stays. Create another policy.";
+        let why = "The size of a policy stays, since VMs were made with it. Create another policy.";
         return Err(Error::field(if same(change.memory, policy.memory_mb) { "cpuCount" } else { "memory" }, why));
     }
     let spec = change.spec()?;
