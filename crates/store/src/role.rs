@@ -3,7 +3,7 @@ use crate::{
     Authorized, Store, Write,
     constraint::mapped,
     list::{Build, ListSql, sort},
-    query::{QuerySql, bool, id, text},
+    query::{QuerySql, bool, id, id_among, text},
 };
 use model::{
     Action, Actor, Error, Kind, OrgId, Result, Right, Rights, RoleId,
@@ -31,6 +31,10 @@ const SQL: ListSql = ListSql {
     owner: "t.id",
 };
 
+/// The organizations whose users can have it: one, or for predefined roles all that they are for.
+const OF_ORGS: &str =
+    "select x.id from organizations x where x.id = t.org_id or (t.org_id is null and (t.for_tenants or x.is_provider))";
+
 /// What VCD's clients ask by.
 const QUERY: QuerySql = QuerySql {
     list: &SQL,
@@ -41,9 +45,9 @@ const QUERY: QuerySql = QuerySql {
         id("href", "t.id"),
         text("name", "t.name"),
         text("description", "t.description"),
-        id("org", "t.org_id"),
-        id("orgRef.id", "t.org_id"),
-        id("orgEntityRef.id", "t.org_id"),
+        id_among("org", OF_ORGS),
+        id_among("orgRef.id", OF_ORGS),
+        id_among("orgEntityRef.id", OF_ORGS),
         text("orgName", "o.name"),
         bool("isReadOnly", "t.org_id is null"),
         bool("readOnly", "t.org_id is null"),
