@@ -6,7 +6,7 @@ use model::{
     task::TaskStatus,
     vm::{Vm, VmState},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 const VOLUMES: (&str, &str) = ("cdi.kubevirt.io", "datavolumes");
 
@@ -132,6 +132,41 @@ async fn a_vapp_moves_to_another_vdc_with_its_macs_and_leaves_nothing_behind() {
     }
     stage.sums_are_right().await;
     assert_eq!(vdc::get(d, admin, stage.acme.vdc("prod")).await.unwrap().used.vms, 0);
+}
+
+#[tokio::test]
+async fn machines_that_are_begun_while_their_place_is_chosen_once_more_keep_nobody_waiting() {
+    let stage = Stage::set().await;
+    let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
+    let (first, _) = stage.off("shop").await;
+    let dev = stage.other_vdc().await;
+    // its place is chosen when there is something to wait for
+    db.execute(
+        "create function later() returns trigger language plpgsql as \
+         $$ begin new.not_before := now() + interval '3 seconds'; return new; end $$",
+    )
+    .await;
+    let trigger =
+        "create trigger later before insert on work for each row when (new.kind = 'vapp') execute function later()";
+    db.execute(trigger).await;
+    let moved = copy::move_vapp(d, admin, first, dev).await.unwrap().vapp;
+    db.execute("begin").await;
+    db.execute(&format!("select from vapps where id = '{moved}' for no key update")).await;
+    let choosing = "pg_locks where not granted and transactionid::text = pg_current_xact_id()::text";
+    stage.until("a choice", async || db.count(choosing).await > 0).await;
+    // as after an earlier choice
+    for begun in [
+        format!("update vms set hub_id = 'one' where vapp_id = '{moved}'"),
+        format!("update vapps set hub_id = 'one', placed_at = now(), attempted_at = now() where id = '{moved}'"),
+        format!(
+            "insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, 'one' from vms where vapp_id = '{moved}'"
+        ),
+    ] {
+        db.execute(&begun).await;
+    }
+    db.execute("commit").await;
+    let done = stage.done(moved.0, Action::VappMove);
+    tokio::time::timeout(Duration::from_secs(20), done).await.expect("it waits for a hub that it has");
 }
 
 #[tokio::test]

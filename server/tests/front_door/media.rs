@@ -113,6 +113,7 @@ async fn a_stopped_vm_has_its_disc_at_once_and_takes_it_along_when_it_is_deleted
     media::insert(d, admin, one.id, disc_id).await.unwrap();
     done(&stage, one.id, Action::VmMediaInsert).await;
     assert!(!stage.vm(one.id).await.restart_needed);
+    stage.until("the disc's copy", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
     // a copy has disks of its own, and no disc
     copy::vapp(d, admin, one.vapp, one.vdc, "twin").await.unwrap();
     let twins = format!(

@@ -99,7 +99,9 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
         .record(started.elapsed().as_secs_f64());
     let vms = shared.store.vms_known_of(vapp.id).await?;
     if !at(Step::VappPlace, shared.store.vapp_place(claim, &placement)).await? {
-        return Ok(None);
+        // its machines may have been begun meanwhile: it stays where they are
+        let now = shared.store.vapp_work(claim.id).await?.filter(|now| now.attempted);
+        return Ok(now.and_then(|now| now.hub));
     }
     match &placement.hub {
         Some(hub) => {
