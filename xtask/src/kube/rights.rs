@@ -23,7 +23,6 @@ const UNSEEN: &[(&str, &str, &[&str], &str)] = &[
     ("", "secrets", &["delete"], "the garbage collector was faster"),
     ("", "services", &["get", "delete"], "for instances of templates that leave something behind"),
     ("subresources.kubevirt.io", "virtualmachines/restart", &["update"], "for guests that hear no soft reboot"),
-    ("subresources.kubevirt.io", "virtualmachineinstances/guestosinfo", &["get"], "for guests that have an agent"),
 ];
 const KEPT: &str = "granted whole, for what stands around VMs";
 
