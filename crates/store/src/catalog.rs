@@ -143,7 +143,9 @@ impl Store {
 
     /// An organization's own.
     pub async fn catalog_names(&self, scope: Scope, org: OrgId) -> Result<Vec<(CatalogId, String)>> {
-        let of = |b: &mut Build<'_>| drop(b.push(" and t.org_id = ").push_bind(org.0));
+        let of = |b: &mut Build<'_>| {
+            b.push(" and t.org_id = ").push_bind(org.0);
+        };
         Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (CatalogId(id), name)).collect())
     }
 

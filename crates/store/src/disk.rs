@@ -222,7 +222,9 @@ impl Store {
 
     /// Independent ones of a VDC.
     pub async fn disk_names(&self, scope: Scope, vdc: VdcId) -> Result<Vec<(DiskId, String)>> {
-        let of = |b: &mut Build<'_>| drop(b.push(" and t.vdc_id = ").push_bind(vdc.0));
+        let of = |b: &mut Build<'_>| {
+            b.push(" and t.vdc_id = ").push_bind(vdc.0);
+        };
         Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (DiskId(id), name)).collect())
     }
 

@@ -292,7 +292,9 @@ impl Store {
 
     /// Those of a VDC.
     pub async fn vapp_names(&self, scope: Scope, vdc: VdcId) -> Result<Vec<(VappId, String)>> {
-        let of = |b: &mut Build<'_>| drop(b.push(" and t.vdc_id = ").push_bind(vdc.0));
+        let of = |b: &mut Build<'_>| {
+            b.push(" and t.vdc_id = ").push_bind(vdc.0);
+        };
         Ok(self.named(&SQL, scope, of).await?.into_iter().map(|(id, name)| (VappId(id), name)).collect())
     }
 

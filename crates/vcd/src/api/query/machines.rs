@@ -1,6 +1,7 @@
 //! Records of vApps, VMs, disks and which disk is in which VM.
 use super::page::{About, Page, Rows};
 use crate::{
+    api::vm::spec::hardware_version,
     ask::Ask,
     wire::{
         href::{Base, template_vm_id, urn},
@@ -131,7 +132,7 @@ fn vm_record(rows: &mut Rows<'_>, base: &Base, v: &Vm, admin: bool) {
             sizing,
             customized,
             catalog: "",
-            hardware: hardware(v),
+            hardware: hardware_version(v),
             host: &v.node,
             hub_name: &v.hub_name,
             created: stamp(v.created_at),
@@ -139,13 +140,6 @@ fn vm_record(rows: &mut Rows<'_>, base: &Base, v: &Vm, admin: bool) {
         },
         admin,
     );
-}
-
-fn hardware(vm: &Vm) -> &str {
-    match vm.besides.hardware_version.as_str() {
-        "" => HARDWARE_VERSION,
-        chosen => chosen,
-    }
 }
 
 fn inside_record(rows: &mut Rows<'_>, base: &Base, one: &Inside, admin: bool) {

@@ -11,10 +11,7 @@ use crate::{
 use model::{guest::is_windows, vm::Vm};
 use xml::Writer;
 
-/// What we say where nobody chose.
-pub(crate) const HARDWARE_VERSION: &str = "vmx-19";
-/// One vCPU, as VCD counts megahertz.
-pub(crate) const MHZ_PER_CPU: i64 = 1000;
+pub(crate) use crate::wire::units::{HARDWARE_VERSION, MHZ_PER_CPU};
 
 pub(crate) fn hardware_version(vm: &Vm) -> &str {
     match vm.besides.hardware_version.as_str() {
