@@ -13,6 +13,11 @@ if [ -z "${SCHEMATHESIS:-}" ]; then
     SCHEMATHESIS=$venv/bin/schemathesis
 fi
 
+# what it leaves behind is of no use to anybody
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
 # The access token of user@org.
 token() {
     curl -ksS -o /dev/null -D - -X POST -u "$1:$password" "$base/cloudapi/1.0.0/$2" |
@@ -32,12 +37,10 @@ settings() {
 run() {
     bearer=$(token "$1" "$2")
     [ -n "$bearer" ] || { echo "openapi.sh: $1 can't sign in at $base" >&2; exit 1; }
-    config=$(mktemp)
-    trap 'rm -f "$config"' EXIT
-    settings "$bearer" >"$config"
+    settings "$bearer" >"$work/settings.toml"
     echo "== $1, $examples examples for each operation"
     # signing out would end the session that asks; a wrong API token makes those who come after it wait
-    "$SCHEMATHESIS" --config-file "$config" run "$base/cloudapi/openapi.json" \
+    "$SCHEMATHESIS" --config-file "$work/settings.toml" run "$base/cloudapi/openapi.json" \
         --url "$base" --header "Authorization: Bearer $bearer" --tls-verify false \
         --exclude-path-regex '/sessions|/oauth/.*/token' \
         --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance \

@@ -90,7 +90,7 @@ pub async fn delete(d: &Domain, actor: &Actor, id: TokenId) -> Result<()> {
 pub async fn sign_in(d: &Domain, org: &str, secret: &str, origin: Origin, agent: &str) -> Result<(SignedIn, Opened)> {
     let now = d.now();
     let by_address = format!("token:{}", origin.address);
-    waits(d, &[by_address.clone()], "Sign-in by API token opens again").await?;
+    waits(d, std::slice::from_ref(&by_address), "Sign-in by API token opens again").await?;
     let readable = org.len() <= 128 && !org.contains('\0') && (16..=256).contains(&secret.len());
     let found = match readable {
         true => d.store.token_by_secret(org, &hash_of(secret), now).await?,

@@ -10,7 +10,7 @@ use model::{Result, query::Found};
 use serde_json::{Value, json};
 
 /// The collection, one of it, and what one is called.
-const ALL: [(&str, &str, &str); 14] = [
+const ALL: [(&str, &str, &str); 13] = [
     ("/cloudapi/1.0.0/edgeGateways", "/cloudapi/1.0.0/edgeGateways/{id}", "edge gateway"),
     ("/cloudapi/1.0.0/externalNetworks", "/cloudapi/1.0.0/externalNetworks/{id}", "external network"),
     ("/cloudapi/1.0.0/vdcGroups", "/cloudapi/1.0.0/vdcGroups/{id}", "group of VDCs"),
@@ -20,7 +20,6 @@ const ALL: [(&str, &str, &str); 14] = [
     ("/cloudapi/1.0.0/applicationPortProfiles", "/cloudapi/1.0.0/applicationPortProfiles/{id}", "port profile"),
     ("/cloudapi/1.0.0/networkContextProfiles", "/cloudapi/1.0.0/networkContextProfiles/{id}", "context profile"),
     ("/cloudapi/1.0.0/segmentProfileTemplates", "/cloudapi/1.0.0/segmentProfileTemplates/{id}", "segment profile"),
-    ("/cloudapi/1.0.0/networkPools", "/cloudapi/1.0.0/networkPools/{id}", "network pool"),
     ("/cloudapi/1.0.0/virtualCenters", "/cloudapi/1.0.0/virtualCenters/{id}", "vCenter"),
     ("/cloudapi/1.0.0/logicalVmGroups", "/cloudapi/1.0.0/logicalVmGroups/{id}", "group of VMs"),
     ("/cloudapi/1.0.0/vgpuProfiles", "/cloudapi/1.0.0/vgpuProfiles/{id}", "vGPU profile"),
