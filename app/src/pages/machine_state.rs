@@ -248,6 +248,8 @@ mod tests {
             since: None,
             outside: String::new(),
             sizing: None,
+            besides: model::vm::Besides::default(),
+            alone: false,
             expired: false,
             snapshots: 0,
             snapshots_offered: None,
