@@ -152,7 +152,9 @@ fn hardware(w: &mut Writer, vm: &TemplateVm) {
     }
     let disks = placed(vm);
     let mut controllers = BTreeMap::new();
-    disks.iter().for_each(|p| drop(controllers.entry(p.controller).or_insert(rasd::words(p.disk.bus))));
+    for p in &disks {
+        controllers.entry(p.controller).or_insert(rasd::words(p.disk.bus));
+    }
     let mut numbers: BTreeMap<u8, u32> = BTreeMap::new();
     for (instance, words) in controllers {
         let number = numbers.entry(words.kind).or_default();

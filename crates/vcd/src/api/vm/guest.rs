@@ -8,7 +8,7 @@ use crate::{
     wire::{
         body::Read,
         doc::{document, link},
-        media,
+        media, product,
     },
 };
 use domain::guest as told;
@@ -147,35 +147,7 @@ pub(crate) fn gc_status(vm: &Vm, guest: &GuestSettings) -> &'static str {
 
 /// The sections of a machine's properties.
 pub(crate) fn product_sections(w: &mut Writer, guest: &GuestSettings) {
-    if guest.properties.is_empty() {
-        return;
-    }
-    w.el("ovf:ProductSection", &[("ovf:required", &true)], |w| {
-        w.text("ovf:Info", "Information about the installed software");
-        guest.properties.iter().for_each(|p| property(w, p));
-    });
-}
-
-fn property(w: &mut Writer, p: &Property) {
-    let kind = if p.kind.is_empty() { "string" } else { &p.kind };
-    let mut attributes: Vec<(&str, &dyn Display)> = vec![
-        ("ovf:key", &p.key),
-        ("ovf:type", &kind),
-        ("ovf:userConfigurable", &p.user_configurable),
-        ("ovf:value", &p.value),
-    ];
-    if p.password {
-        attributes.push(("ovf:password", &true));
-    }
-    w.el("ovf:Property", &attributes, |w| {
-        if !p.label.is_empty() {
-            w.text("ovf:Label", &p.label);
-        }
-        if !p.description.is_empty() {
-            w.text("ovf:Description", &p.description);
-        }
-        w.empty("ovf:Value", &[("ovf:value", &p.value)]);
-    });
+    product::section(w, &guest.properties);
 }
 
 /// Also of a vApp, which has none of its own here.
