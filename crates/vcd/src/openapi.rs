@@ -10,8 +10,6 @@ pub struct Told {
     takes: Option<Body>,
     /// The status of success, and the schema of what comes with it.
     gives: (u16, Option<Gives>),
-    /// 202 with the address of a task is another good answer.
-    task: bool,
     /// The fields to filter and sort by, where there are many things to choose from.
     fields: &'static [(&'static str, &'static str)],
 }
@@ -30,7 +28,7 @@ enum Gives {
 
 impl Told {
     const fn new(summary: &'static str, status: u16, gives: Option<Gives>) -> Told {
-        Told { summary, takes: None, gives: (status, gives), task: false, fields: &[] }
+        Told { summary, takes: None, gives: (status, gives), fields: &[] }
     }
 
     /// 200 with a thing.
@@ -191,13 +189,10 @@ fn operation(route: &RouteInfo, told: &Told) -> Value {
         };
         good["content"] = json!({"application/json": {"schema": {"$ref": format!("#/components/schemas/{name}")}}});
     }
-    if status == 202 || told.task {
-        let location = json!({"Location": {"description": "The task", "schema": {"type": "string"}}});
-        responses.insert("202".into(), json!({"description": "It goes on as a task.", "headers": location}));
+    if status == 202 {
+        good["headers"] = json!({"Location": {"description": "The task", "schema": {"type": "string"}}});
     }
-    if status != 202 {
-        responses.insert(status.to_string(), good);
-    }
+    responses.insert(status.to_string(), good);
     let mut out = json!({
         "summary": told.summary,
         "operationId": format!("{} {}", route.method.as_str().to_lowercase(), route.path),
