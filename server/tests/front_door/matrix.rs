@@ -525,7 +525,8 @@ const OTHERS: &[(&str, u16, u16)] = &[
     ("/favicon.ico", 200, 200),
     ("/a/dev/nothing.css", 404, 404),
     ("/events", 204, 200),
-    ("/api/versions", 404, 404),
+    ("/api/versions", 200, 200),
+    ("/api/nothing", 404, 404),
     ("/fn/anything", 404, 404),
 ];
 
