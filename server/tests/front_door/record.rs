@@ -158,8 +158,9 @@ async fn every_change_writes_its_audit_row_and_its_event_once() {
     let commands = [Action::IdpSet, Action::IdpRemove, Action::KeysRotate];
     // many at once are each given by the change of their kind: sharing.rs
     let elsewhere = [of_edits.as_slice(), &commands, &[Action::StrandedGive]].concat();
-    // what needs a hub is tried with one: machines.rs, uploads.rs, affinity.rs
-    let with_hubs = [Kind::Hub, Kind::Catalog, Kind::Template, Kind::Vapp, Kind::Vm, Kind::AffinityRule, Kind::Task];
+    // what needs a hub is tried with one: machines.rs, uploads.rs, affinity.rs; and tokens as programs have them: vcd/tokens.rs
+    let with_hubs =
+        [Kind::Hub, Kind::Catalog, Kind::Template, Kind::Vapp, Kind::Vm, Kind::AffinityRule, Kind::Task, Kind::Token];
     let here = |a: &&Action| a.changes() && !elsewhere.contains(a) && !with_hubs.contains(&a.kind());
     let all = Action::ALL.iter().filter(here).map(|a| a.key().to_owned());
     assert_eq!(r.seen, all.collect(), "a change that is not tried here");
