@@ -72,7 +72,7 @@ const QUERY: QuerySql = QuerySql {
         bool("isInMaintenanceMode", "false"),
         time("dateCreated", "t.created_at"),
         text("catalogName", "c.name"),
-        text("moref", "''"),
+        text("moref", "'vm-' || t.id"),
         words("status", "'stopped'", &[("POWERED_OFF", "true")]),
     ],
 };

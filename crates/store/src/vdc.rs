@@ -33,6 +33,14 @@ const SQL: ListSql = ListSql {
     owner: "t.id",
 };
 
+/// Allocation models by VCD's words, and by ours.
+const MODELS: &[(&str, &str)] = &[
+    ("AllocationVApp", "t.allocation_model = 'PayAsYouGo'"),
+    ("PayAsYouGo", "t.allocation_model = 'PayAsYouGo'"),
+    ("AllocationPool", "t.allocation_model = 'AllocationPool'"),
+    ("ReservationPool", "t.allocation_model = 'ReservationPool'"),
+];
+
 /// What VCD's clients ask by.
 const QUERY: QuerySql = QuerySql {
     list: &SQL,
@@ -50,8 +58,8 @@ const QUERY: QuerySql = QuerySql {
         bool("isEnabled", "t.enabled"),
         bool("enabled", "t.enabled"),
         bool("isBusy", "false"),
-        text("allocationModel", "t.allocation_model"),
-        text("allocationType", "t.allocation_model"),
+        words("allocationModel", "t.allocation_model", MODELS),
+        words("allocationType", "t.allocation_model", MODELS),
         number("numberOfVApps", "(select count(*) from vapps a where a.vdc_id = t.id and a.deleted_at is null)"),
         number("numberOfVMs", "t.vms_used"),
         number("memoryUsedMB", "t.memory_used_mb"),

@@ -6,9 +6,9 @@ pub(crate) fn vcd_name(key: &str) -> &str {
     Action::parse(key).and_then(name).unwrap_or(key)
 }
 
-/// Our keys for VCD's name.
-pub(crate) fn keys_of(vcd: &str) -> Vec<&'static str> {
-    Action::ALL.iter().filter(|a| name(**a) == Some(vcd) || a.key() == vcd).map(|a| a.key()).collect()
+/// Our keys of actions whose name there, or here, fits.
+pub(crate) fn keys_of(fits: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    Action::ALL.iter().map(|a| a.key()).filter(|key| fits(vcd_name(key)) || fits(key)).collect()
 }
 
 fn name(action: Action) -> Option<&'static str> {

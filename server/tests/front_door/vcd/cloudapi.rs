@@ -4,7 +4,7 @@ use crate::harness::TestApp;
 use model::role::Predefined;
 use serde_json::{Value, json};
 
-async fn provider(app: &TestApp) -> Program {
+pub(super) async fn provider(app: &TestApp) -> Program {
     let admin = app.user(app.operator().await.org, "chief", Predefined::SystemAdministrator.id()).await;
     Program::sign_in(app, "System", &app.actor(admin).await.name).await
 }

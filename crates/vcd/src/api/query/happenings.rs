@@ -3,11 +3,15 @@ use super::page::{About, Page};
 use crate::{
     api::task::{status, thing},
     ask::Ask,
-    wire::{media, operation::vcd_name, times::stamp},
+    wire::{
+        media,
+        operation::{keys_of, vcd_name},
+        times::stamp,
+    },
 };
 use domain::{event, task};
 use model::{
-    Action, Kind, Result,
+    Kind, Result,
     query::{Clause, Filter, Numbered, Op, Value},
 };
 
@@ -16,9 +20,8 @@ fn by_our_names(c: Clause) -> Filter {
     if !matches!(c.field.as_str(), "name" | "operationName" | "operation") || !matches!(c.op, Op::Is | Op::IsNot) {
         return Filter::Is(c);
     }
-    let fits = |a: &&Action| c.value.fits(vcd_name(a.key())) || c.value.fits(a.key());
-    let same = |a: &Action| Filter::Is(Clause { value: Value::exactly(a.key()), ..c.clone() });
-    let all: Vec<Filter> = Action::ALL.iter().filter(fits).map(same).collect();
+    let same = |key: &'static str| Filter::Is(Clause { value: Value::exactly(key), ..c.clone() });
+    let all: Vec<Filter> = keys_of(|name| c.value.fits(name)).into_iter().map(same).collect();
     match (all.is_empty(), c.op) {
         (true, _) => Filter::Is(c),
         (false, Op::IsNot) => Filter::All(all),

@@ -223,8 +223,12 @@ struct Shown<'a> {
 
 fn rows_vm(rows: &mut Rows<'_>, base: &Base, m: &Shown<'_>, admin: bool) {
     let hardware = m.hardware.trim_start_matches("vmx-");
-    let (org, moref) = (base.org(m.org), format!("vm-{}", m.hub_name));
-    let name_there = if m.hub_name.is_empty() { m.name } else { m.hub_name };
+    // one inside a template is on no hub, and clients need both names
+    let (there, name_there) = match m.hub_name {
+        "" => (m.urn.rsplit(':').next().unwrap_or_default(), m.name),
+        name => (name, name),
+    };
+    let (org, moref) = (base.org(m.org), format!("vm-{there}"));
     let mut all: Vec<(&str, &dyn Display)> = vec![
         ("containerName", &m.container_name),
         ("container", &m.container),
