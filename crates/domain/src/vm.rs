@@ -174,10 +174,10 @@ pub async fn keep(d: &Domain, actor: &Actor, id: VmId, besides: Besides) -> Resu
 pub async fn delete(d: &Domain, actor: &Actor, id: VmId) -> Result<Option<TaskId>> {
     let action = Action::VmDelete;
     d.attempt(actor, action, async {
+        let seen = d.store.vm(actor, action, id).await?;
         let mut tx = d.store.write(actor).await?;
-        let vapp = d.store.vm(actor, action, id).await?;
-        if vapp.alone {
-            let vapp = tx.vapp(Action::VappDelete, vapp.vapp).await?;
+        if seen.alone {
+            let vapp = tx.vapp(Action::VappDelete, seen.vapp).await?;
             can::or_not_now(can::vapp(&vapp, Action::VappDelete))?;
             if tx.vms_of(&vapp).await?.iter().all(|other| other.id == id || other.deleted) {
                 return delete_in(tx, &vapp).await;

@@ -1,7 +1,7 @@
 //! Why a document is not taken.
 use std::fmt;
 
-pub type Result<T, E = Fault> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Fault> = std::result::Result<T, E>;
 
 /// The kind of reason: a name for logs, counts and tests; people read the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,6 +3,7 @@ mod administration;
 mod client;
 mod cloudapi;
 mod flow;
+mod golden;
 mod isolation;
 mod query;
 mod sessions;
