@@ -45,14 +45,15 @@ pub(super) async fn catalogs(ask: &Ask, q: &Numbered, seen_by: Option<OrgId>, ad
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Item {
-    CatalogItem,
+    /// Whatever is in a catalog.
+    Any,
     Template,
     Media,
 }
 
 pub(super) async fn items(ask: &Ask, q: &Numbered, what: Item, admin: bool) -> Result<Page> {
     let q = match what {
-        Item::CatalogItem => q.clone(),
+        Item::Any => q.clone(),
         Item::Template => q.clone().and("entityType", "vapptemplate"),
         Item::Media => q.clone().and("entityType", "media"),
     };
@@ -93,7 +94,7 @@ pub(super) async fn items(ask: &Ask, q: &Numbered, what: Item, admin: bool) -> R
             let entity_type = if is_media { "media" } else { "vapptemplate" };
             let (vms, cpus, cpu_mhz, memory) = (t.vms.len(), t.cpus(), mhz(t.cpus()), t.memory_mb());
             match what {
-                Item::CatalogItem => {
+                Item::Any => {
                     all.extend::<[(&str, &dyn Display); 3]>([
                         ("entity", &entity),
                         ("entityName", &t.name),
