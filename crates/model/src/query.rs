@@ -422,8 +422,24 @@ mod tests {
             state ^= state << 17;
             usize::try_from(state % below as u64).unwrap_or_default()
         };
-        const PIECES: [&str; 16] =
-            ["name", "==", "!=", "=gt=", "=le=", ";", ",", "(", ")", "*", "\\", "%", "ü", " ", "urn:vcloud:vm:", "0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92"];
+        const PIECES: [&str; 16] = [
+            "name",
+            "==",
+            "!=",
+            "=gt=",
+            "=le=",
+            ";",
+            ",",
+            "(",
+            ")",
+            "*",
+            "\\",
+            "%",
+            "ü",
+            " ",
+            "urn:vcloud:vm:",
+            "0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92",
+        ];
         let (mut taken, mut refused) = (0, 0);
         for _ in 0..50_000 {
             let text: String = (0..next(14)).map(|_| PIECES[next(PIECES.len())]).collect();

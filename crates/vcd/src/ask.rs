@@ -192,10 +192,6 @@ impl Ask {
         serde_json::from_slice(&self.open.body)
             .map_err(|e| Error::BadRequest(format!("The request can't be read: {e}.")))
     }
-
-    pub(crate) fn has_body(&self) -> bool {
-        !self.open.body.is_empty()
-    }
 }
 
 /// An id of that kind from an address or a body.
@@ -204,7 +200,13 @@ pub(crate) fn read_id(text: &str, kind: Kind) -> Result<Uuid> {
         None => text,
         Some(rest) => match rest.rsplit_once(':') {
             Some((of, id)) if of.eq_ignore_ascii_case(kind.key()) || same_thing(of, kind) => id,
-            _ => return Err(Error::BadRequest(format!("“{}” is an id of another kind: here goes one of: {}.", shown(text), kind.word()))),
+            _ => {
+                return Err(Error::BadRequest(format!(
+                    "“{}” is an id of another kind: here goes one of: {}.",
+                    shown(text),
+                    kind.word()
+                )));
+            }
         },
     };
     match bare.len() {

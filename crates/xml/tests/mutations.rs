@@ -9,7 +9,8 @@ const GOOD: &str = "<?xml version=\"1.0\"?><Vm xmlns=\"urn:v\" xmlns:ovf=\"urn:o
     <ovf:Section ovf:required=\"false\"><ovf:Info>x &lt; y &#65;</ovf:Info><![CDATA[<raw>]]></ovf:Section><!-- c --><Description></Description></Vm>";
 
 fn damaged(rng: &mut StdRng) -> String {
-    const TOKENS: [&str; 12] = ["<", ">", "&", "\"", "'", "]]>", "<!--", "<![CDATA[", "<!DOCTYPE a>", "&x;", "</Vm>", "xmlns:a=\"b\" "];
+    const TOKENS: [&str; 12] =
+        ["<", ">", "&", "\"", "'", "]]>", "<!--", "<![CDATA[", "<!DOCTYPE a>", "&x;", "</Vm>", "xmlns:a=\"b\" "];
     let mut text: Vec<char> = GOOD.chars().collect();
     for _ in 0..rng.random_range(1..6) {
         if text.is_empty() {
@@ -32,7 +33,8 @@ fn damaged(rng: &mut StdRng) -> String {
 
 fn write(w: &mut Writer, e: &Element) {
     let attributes: Vec<(String, String)> = e.attrs().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
-    let attributes: Vec<(&str, &dyn std::fmt::Display)> = attributes.iter().map(|(n, v)| (n.as_str(), v as _)).collect();
+    let attributes: Vec<(&str, &dyn std::fmt::Display)> =
+        attributes.iter().map(|(n, v)| (n.as_str(), v as _)).collect();
     match e.children.is_empty() {
         true => w.text_with(&e.name, &attributes, &e.text),
         false => w.el(&e.name, &attributes, |w| e.children.iter().for_each(|c| write(w, c))),

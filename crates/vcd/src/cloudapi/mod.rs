@@ -50,9 +50,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         task::routes,
         none::routes,
     ];
-    let routes = routes
-        .open(Method::GET, "/cloudapi/openapi.json", openapi)
-        .told(Told::one("This document", "OpenApi"));
+    let routes =
+        routes.open(Method::GET, "/cloudapi/openapi.json", openapi).told(Told::one("This document", "OpenApi"));
     all.into_iter().fold(routes, |routes, add| add(routes))
 }
 
@@ -62,7 +61,11 @@ async fn openapi(_: Open) -> Result<Answer> {
 
 /// What the OpenAPI document calls by name.
 pub(crate) fn schemas() -> Vec<Schema> {
-    let openapi = read("OpenApi", &["openapi", "paths"], vec![("openapi", Is::Text), ("paths", Is::Other(json!({"type": "object"})))]);
+    let openapi = read(
+        "OpenApi",
+        &["openapi", "paths"],
+        vec![("openapi", Is::Text), ("paths", Is::Other(json!({"type": "object"})))],
+    );
     let all = [
         crate::session::schemas(),
         oauth::schemas(),

@@ -78,8 +78,6 @@ vc! {
     OPERATING_SYSTEM "operatingSystemSection",
     OPERATING_SYSTEMS "supportedOperatingSystemsInfo",
     RUNTIME_INFO "runtimeInfoSection",
-    SCREEN_TICKET "screenTicket",
-    MKS_TICKET "mksTicket",
 }
 
 ad! {
@@ -87,7 +85,6 @@ ad! {
     ADMIN_ORG "organization",
     ADMIN_ORG_SETTINGS "orgSettings",
     ADMIN_RIGHT "right",
-    ADMIN_RIGHTS "rights",
     ADMIN_ROLE "role",
     ADMIN_USER "user",
     ADMIN_VCLOUD "vcloud",

@@ -145,12 +145,17 @@ async fn every_type_of_document_is_as_it_was() {
     ] {
         wanted.push((name, format!("{m}/{rest}")));
     }
-    let records = ["orgVdc", "catalog", "vAppTemplate", "vApp", "vm", "orgVdcNetwork", "user", "role", "orgVdcStorageProfile"];
-    let records: Vec<(String, String)> =
-        records.map(|kind| (format!("query-{kind}.xml"), format!("/api/query?type={kind}&format=records&pageSize=2"))).to_vec();
+    let records =
+        ["orgVdc", "catalog", "vAppTemplate", "vApp", "vm", "orgVdcNetwork", "user", "role", "orgVdcStorageProfile"];
+    let records: Vec<(String, String)> = records
+        .map(|kind| (format!("query-{kind}.xml"), format!("/api/query?type={kind}&format=records&pageSize=2")))
+        .to_vec();
     wanted.extend(records.iter().map(|(name, path)| (name.as_str(), path.clone())));
-    let of_provider =
-        [("vcloud.xml", "/api/admin".to_owned()), ("extension.xml", "/api/admin/extension".into()), ("error.xml", "/api/vApp/vapp-x".into())];
+    let of_provider = [
+        ("vcloud.xml", "/api/admin".to_owned()),
+        ("extension.xml", "/api/admin/extension".into()),
+        ("error.xml", "/api/vApp/vapp-x".into()),
+    ];
 
     let write = option_env!("GOLDEN") == Some("write");
     let mut wrong = Vec::new();
