@@ -118,7 +118,7 @@ fn only_network(
     let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) else { return Ok(Vec::new()) };
     let bridged = networks::read(section, &shop.reach)?.into_iter().find_map(|(_, w)| match w {
         networks::Wanted::Bridge(id) => Some(id),
-        networks::Wanted::Inside(_) => None,
+        networks::Wanted::Inside(..) => None,
     });
     let Some(network) = bridged.and_then(|id| shop.reach.iter().find(|n| n.id == id)) else { return Ok(Vec::new()) };
     let mode = if network.spec.ranges.is_empty() { model::nic::IpMode::Dhcp } else { model::nic::IpMode::Pool };

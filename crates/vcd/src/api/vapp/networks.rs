@@ -129,9 +129,10 @@ fn config(w: &mut Writer, ask: &Ask, id: Uuid, network: &Network, bridged: bool)
             }
             w.text("FenceMode", if bridged { "bridged" } else { "isolated" });
             w.text("RetainNetInfoAcrossDeployments", false);
-            if !bridged {
+            // where it is off it is left out: Terraform would take it for one that somebody asked for
+            if !bridged && spec.dhcp {
                 w.el("Features", &[], |w| {
-                    w.el("DhcpService", &[], |w| w.text("IsEnabled", spec.dhcp));
+                    w.el("DhcpService", &[], |w| w.text("IsEnabled", true));
                 });
             }
             w.text("GuestVlanAllowed", false);
@@ -180,7 +181,17 @@ async fn get_names(ask: Ask) -> Result<Answer> {
 /// A network that a section asks for.
 pub(crate) enum Wanted {
     Bridge(NetworkId),
-    Inside(NetworkForm),
+    /// With the id of the one that there is, if the section names it: it may have another name now.
+    Inside(NetworkForm, Option<Uuid>),
+}
+
+impl Wanted {
+    fn is(&self, name: &str, id: Uuid, network: &Network) -> bool {
+        match self {
+            Wanted::Inside(_, Some(known)) if *known == id => true,
+            _ => network.name() == name,
+        }
+    }
 }
 
 /// What a section says, by name. What stands for no network, and the VDC's own, are nobody's to add.
@@ -223,19 +234,22 @@ fn one(name: &str, config: &Element, reach: &[Network]) -> Result<(String, Wante
     };
     Ok((
         name.to_owned(),
-        Wanted::Inside(NetworkForm {
-            name: name.to_owned(),
-            description: config.word("Description").unwrap_or_default().to_owned(),
-            network_type: NetworkType::parse(fence).unwrap_or_default(),
-            gateway: text("Gateway"),
-            prefix,
-            dns1: text("Dns1"),
-            dns2: text("Dns2"),
-            dns_suffix: text("DnsSuffix"),
-            ranges: ranges.join("\n"),
-            dhcp,
-            shared: false,
-        }),
+        Wanted::Inside(
+            NetworkForm {
+                name: name.to_owned(),
+                description: config.word("Description").unwrap_or_default().to_owned(),
+                network_type: NetworkType::parse(fence).unwrap_or_default(),
+                gateway: text("Gateway"),
+                prefix,
+                dns1: text("Dns1"),
+                dns2: text("Dns2"),
+                dns_suffix: text("DnsSuffix"),
+                ranges: ranges.join("\n"),
+                dhcp,
+                shared: false,
+            },
+            config.child("Link").and_then(Read::id),
+        ),
     ))
 }
 
@@ -260,24 +274,31 @@ async fn set(ask: Ask) -> Result<Answer> {
     nothing(&ask, &v).await
 }
 
-/// What is not wanted goes, and what is new comes.
+/// What is not wanted goes, what is new comes, and what is inside may change.
 pub(crate) async fn apply(
     ask: &Ask,
     id: VappId,
     now: &[(Uuid, Network, bool)],
     wanted: Vec<(String, Wanted)>,
 ) -> Result<()> {
-    for (_, network, _) in now.iter().filter(|(_, n, _)| !wanted.iter().any(|(name, _)| name == n.name())) {
+    for (_, network, _) in now.iter().filter(|(i, n, _)| !wanted.iter().any(|(name, one)| one.is(name, *i, n))) {
         vapp_network::remove(ask.d(), &ask.actor, id, network.id).await?;
     }
     for (name, one) in wanted {
-        if now.iter().any(|(_, n, _)| n.name() == name) {
-            continue;
+        let known = now.iter().find(|(i, n, _)| one.is(&name, *i, n)).map(|(_, n, _)| n);
+        match (one, known) {
+            (Wanted::Inside(form, _), Some(known)) if known.vapp.is_some() => edit(ask, known, form).await?,
+            (_, Some(_)) => (),
+            (Wanted::Bridge(network), None) => vapp_network::bridge(ask.d(), &ask.actor, id, network).await?,
+            (Wanted::Inside(form, _), None) => drop(vapp_network::create(ask.d(), &ask.actor, id, form).await?),
         }
-        match one {
-            Wanted::Bridge(network) => vapp_network::bridge(ask.d(), &ask.actor, id, network).await?,
-            Wanted::Inside(form) => drop(vapp_network::create(ask.d(), &ask.actor, id, form).await?),
-        }
+    }
+    Ok(())
+}
+
+async fn edit(ask: &Ask, known: &Network, form: NetworkForm) -> Result<()> {
+    if form.clone().check()? != known.spec {
+        network::edit(ask.d(), &ask.actor, known.id, known.version, form).await?;
     }
     Ok(())
 }
