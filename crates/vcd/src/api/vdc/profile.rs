@@ -25,6 +25,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .get("/api/vdcStorageProfile/{id}", |ask| get(ask, false))
         .get("/api/admin/vdcStorageProfile/{id}", |ask| get(ask, true))
         .put("/api/admin/vdcStorageProfile/{id}", update)
+        .get("/api/vdcStorageProfile/{id}/metadata", |ask| metadata(ask, false))
+        .get("/api/admin/vdcStorageProfile/{id}/metadata", |ask| metadata(ask, true))
         .post("/api/admin/vdc/{id}/vdcStorageProfiles", change_all)
 }
 
@@ -39,6 +41,18 @@ async fn find(ask: &Ask) -> Result<VdcProfile> {
 async fn get(ask: Ask, admin: bool) -> Result<Answer> {
     let found = find(&ask).await?;
     Ok(answer(&ask, &found, admin))
+}
+
+/// There is none, and Terraform reads it.
+async fn metadata(ask: Ask, admin: bool) -> Result<Answer> {
+    let (found, base) = (find(&ask).await?, ask.base());
+    let href = match admin {
+        true => base.admin_storage_profile(found.vdc, found.policy.id),
+        false => base.storage_profile(found.vdc, found.policy.id),
+    };
+    let attributes: [(&str, &dyn Display); 2] = [("href", &format!("{href}/metadata")), ("type", &media::METADATA)];
+    let kind = if admin { media::ADMIN_STORAGE_PROFILE } else { media::STORAGE_PROFILE };
+    Ok(Answer::xml(media::METADATA, document("Metadata", &attributes, |w| link(w, "up", href, kind))))
 }
 
 fn answer(ask: &Ask, p: &VdcProfile, admin: bool) -> Answer {
