@@ -182,7 +182,7 @@ async fn get_names(ask: Ask) -> Result<Answer> {
 pub(crate) enum Wanted {
     Bridge(NetworkId),
     /// With the id of the one that there is, if the section names it: it may have another name now.
-    Inside(NetworkForm, Option<Uuid>),
+    Inside(Box<NetworkForm>, Option<Uuid>),
 }
 
 impl Wanted {
@@ -235,7 +235,7 @@ fn one(name: &str, config: &Element, reach: &[Network]) -> Result<(String, Wante
     Ok((
         name.to_owned(),
         Wanted::Inside(
-            NetworkForm {
+            Box::new(NetworkForm {
                 name: name.to_owned(),
                 description: config.word("Description").unwrap_or_default().to_owned(),
                 network_type: NetworkType::parse(fence).unwrap_or_default(),
@@ -247,7 +247,7 @@ fn one(name: &str, config: &Element, reach: &[Network]) -> Result<(String, Wante
                 ranges: ranges.join("\n"),
                 dhcp,
                 shared: false,
-            },
+            }),
             config.child("Link").and_then(Read::id),
         ),
     ))
@@ -287,10 +287,10 @@ pub(crate) async fn apply(
     for (name, one) in wanted {
         let known = now.iter().find(|(i, n, _)| one.is(&name, *i, n)).map(|(_, n, _)| n);
         match (one, known) {
-            (Wanted::Inside(form, _), Some(known)) if known.vapp.is_some() => edit(ask, known, form).await?,
+            (Wanted::Inside(form, _), Some(known)) if known.vapp.is_some() => edit(ask, known, *form).await?,
             (_, Some(_)) => (),
             (Wanted::Bridge(network), None) => vapp_network::bridge(ask.d(), &ask.actor, id, network).await?,
-            (Wanted::Inside(form, _), None) => drop(vapp_network::create(ask.d(), &ask.actor, id, form).await?),
+            (Wanted::Inside(form, _), None) => drop(vapp_network::create(ask.d(), &ask.actor, id, *form).await?),
         }
     }
     Ok(())
