@@ -7,7 +7,7 @@ use model::{
     name,
     query::{Found, Numbered},
     role::{Predefined, Role},
-    user::{NewUser, Password, User, UserSpec},
+    user::{NewUser, Password, User, UserBesides, UserSpec},
 };
 use store::{Authorized, Record, Write};
 use uuid::Uuid;
@@ -71,6 +71,22 @@ pub async fn edit(d: &Domain, actor: &Actor, id: UserId, version: i64, spec: Use
         }
         tx.user_update(&user, &spec).await?;
         tx.commit(Record::new(action, user.org, id, &spec.name).before(&theirs).after(&yours)).await?;
+        get(d, actor, id).await
+    })
+    .await
+}
+
+/// What VCD's clients say besides: kept as it is given.
+pub async fn keep(d: &Domain, actor: &Actor, id: UserId, besides: UserBesides) -> Result<User> {
+    let action = Action::UserEdit;
+    d.attempt(actor, action, async {
+        let besides = besides.check()?;
+        let mut tx = d.store.write(actor).await?;
+        let user = tx.user(action, id).await?;
+        if user.besides != besides {
+            tx.user_keep(&user, &besides).await?;
+            tx.commit(Record::new(action, user.org, id, &user.name).before(&user.besides).after(&besides)).await?;
+        }
         get(d, actor, id).await
     })
     .await

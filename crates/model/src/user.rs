@@ -1,6 +1,6 @@
 //! Users: local ones with a password, and those an identity provider vouches for.
 use crate::{
-    Error, OrgId, Problems, Result, RoleId, UserId,
+    Error, Fields, OrgId, Problems, Result, RoleId, UserId,
     name::{self, PasswordRules},
     quota::{Amount, Limits},
 };
@@ -20,6 +20,7 @@ pub struct User {
     pub role_name: String,
     pub enabled: bool,
     pub limits: Limits,
+    pub besides: UserBesides,
     pub used: Amount,
     /// The identity provider that vouches for the user. None: signs in with a password kept here.
     pub issuer: Option<String>,
@@ -31,6 +32,36 @@ pub struct User {
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
     pub updated_by: String,
+}
+
+/// What VCD's clients say of a user and find again. Nothing follows from it here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UserBesides {
+    pub description: String,
+    pub telephone: String,
+    pub messenger: String,
+}
+
+impl UserBesides {
+    pub fn check(self) -> Result<UserBesides> {
+        let mut problems = Problems::default();
+        let description = problems.take("description", name::check_text(&self.description));
+        let telephone = problems.take("telephone", name::check_line(&self.telephone, 128));
+        let messenger = problems.take("messenger", name::check_line(&self.messenger, 128));
+        problems.done()?;
+        Ok(UserBesides { description, telephone, messenger })
+    }
+}
+
+impl Fields for UserBesides {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("description", self.description.clone()),
+            ("telephone", self.telephone.clone()),
+            ("messenger", self.messenger.clone()),
+        ]
+    }
 }
 
 impl User {

@@ -12,16 +12,16 @@ use model::{
     query::{Found, Numbered},
     quota::{Amount, Limits},
     role::Predefined,
-    user::{User, UserSpec},
+    user::{User, UserBesides, UserSpec},
 };
-use sqlx::{FromRow, PgExecutor};
+use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 const SQL: ListSql = ListSql {
     columns: "t.id, t.org_id, o.name as org_name, t.role_id, r.name as role_name, t.name, t.full_name, t.email, t.enabled, t.issuer, \
               t.vm_limit, t.cpu_limit, t.memory_limit_mb, t.storage_limit_mb, t.vms_used, t.cpus_used, t.memory_used_mb, \
-              t.storage_used_mb, t.last_sign_in_at, t.version, t.created_at, t.updated_at, t.updated_by",
+              t.storage_used_mb, t.last_sign_in_at, t.version, t.created_at, t.updated_at, t.updated_by, t.besides",
     from: "users t join organizations o on o.id = t.org_id join roles r on r.id = t.role_id",
     count_from: "users t left join organizations o on o.id = t.org_id left join roles r on r.id = t.role_id",
     living: "t.deleted_at is null",
@@ -101,6 +101,7 @@ struct Row {
     created_at: OffsetDateTime,
     updated_at: OffsetDateTime,
     updated_by: String,
+    besides: Json<UserBesides>,
 }
 
 fn read(r: Row) -> Result<User> {
@@ -122,6 +123,7 @@ fn read(r: Row) -> Result<User> {
         },
         used: Amount { vms: r.vms_used, cpus: r.cpus_used, memory_mb: r.memory_used_mb, storage_mb: r.storage_used_mb },
         issuer: r.issuer,
+        besides: r.besides.0,
         last_sign_in_at: r.last_sign_in_at,
         version: r.version,
         created_at: r.created_at,
@@ -264,6 +266,20 @@ impl Write<'_> {
             s.limits.memory_mb,
             s.limits.storage_mb,
             self.actor.name,
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// What a client says of them besides: kept, and told to nobody.
+    pub async fn user_keep(&mut self, user: &Authorized<User>, besides: &UserBesides) -> Result<()> {
+        sqlx::query!(
+            "update users set besides = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            user.id.0,
+            Json(besides) as _,
+            self.actor.name
         )
         .execute(&mut *self.tx)
         .await

@@ -18,7 +18,7 @@ use model::{
     Action, Error, Kind, OrgId, Result, RoleId, UserId, can,
     decide::Resource,
     quota::Limits,
-    user::{NewUser, Password, User, UserSpec},
+    user::{NewUser, Password, User, UserBesides, UserSpec},
 };
 use std::fmt::Display;
 use xml::Element;
@@ -58,6 +58,10 @@ async fn create(ask: Ask) -> Result<Answer> {
     };
     let password = Password::new(body.child("Password").map(|p| p.text.clone()).unwrap_or_default());
     let mut made = user::create(ask.d(), &ask.actor, org, NewUser { spec, password }).await?;
+    let said = besides(&body, &made.besides);
+    if said != made.besides {
+        made = user::keep(ask.d(), &ask.actor, made.id, said).await?;
+    }
     if !body.on("IsEnabled")? {
         made = user::set_enabled(ask.d(), &ask.actor, made.id, false).await?;
     }
@@ -80,6 +84,10 @@ async fn edit(ask: Ask) -> Result<Answer> {
     if spec != before {
         user = user::edit(ask.d(), &ask.actor, id, user.version, spec).await?;
     }
+    let said = besides(&body, &user.besides);
+    if said != user.besides {
+        user = user::keep(ask.d(), &ask.actor, id, said).await?;
+    }
     if let Some(password) = body.child("Password").map(|p| &p.text).filter(|p| !p.is_empty()) {
         user::reset_password(ask.d(), &ask.actor, id, Password::new(password)).await?;
     }
@@ -91,6 +99,16 @@ async fn edit(ask: Ask) -> Result<Answer> {
         user = user::set_enabled(ask.d(), &ask.actor, id, enabled).await?;
     }
     Ok(render(&ask, &user))
+}
+
+/// What a client leaves out stays.
+fn besides(body: &Element, now: &UserBesides) -> UserBesides {
+    let text = |name: &str, now: &str| body.child(name).map_or(now, |c| c.text.trim()).to_owned();
+    UserBesides {
+        description: text("Description", &now.description),
+        telephone: text("Telephone", &now.telephone),
+        messenger: text("IM", &now.messenger),
+    }
 }
 
 /// Does it say more of the user than a change would?
@@ -157,13 +175,13 @@ fn render(ask: &Ask, user: &User) -> Answer {
         if may(Action::UserDelete) {
             action(w, "remove", &href);
         }
-        w.text("Description", "");
+        w.text("Description", &user.besides.description);
         w.text("FullName", &user.full_name);
         w.text("EmailAddress", &user.email);
-        w.text("Telephone", "");
+        w.text("Telephone", &user.besides.telephone);
         w.text("IsEnabled", user.enabled);
         w.text("IsLocked", false);
-        w.text("IM", "");
+        w.text("IM", &user.besides.messenger);
         w.text("NameInSource", &user.name);
         w.text("IsExternal", !user.local());
         w.text("ProviderType", if user.local() { "INTEGRATED" } else { "OAUTH" });

@@ -10,7 +10,7 @@ use domain::{role, user};
 use model::{
     Error, Kind, OrgId, Result, RoleId, UserId,
     quota::Limits,
-    user::{NewUser, Password, User, UserSpec},
+    user::{NewUser, Password, User, UserBesides, UserSpec},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,6 +49,7 @@ pub(crate) fn schemas() -> Vec<Schema> {
             ("username", Is::Text),
             ("fullName", Is::MaybeText),
             ("email", Is::MaybeText),
+            ("description", Is::MaybeText),
             ("password", Is::MaybeText),
             ("enabled", Is::MaybeBool),
             ("orgEntityRef", Is::MaybeRef),
@@ -62,7 +63,7 @@ pub(crate) fn schemas() -> Vec<Schema> {
         ("username", Is::Text),
         ("fullName", Is::Text),
         ("email", Is::Text),
-        ("description", Is::MaybeText),
+        ("description", Is::Text),
         ("enabled", Is::Bool),
         ("locked", Is::Bool),
         ("providerType", Is::Text),
@@ -84,6 +85,7 @@ struct Change {
     username: Option<String>,
     full_name: Option<String>,
     email: Option<String>,
+    description: Option<String>,
     password: Option<String>,
     enabled: Option<bool>,
     org_entity_ref: Option<EntityRef>,
@@ -170,6 +172,7 @@ async fn create(ask: Ask) -> Result<Answer> {
     };
     let password = Password::new(new.password.clone().unwrap_or_default());
     let made = user::create(ask.d(), &ask.actor, org, NewUser { spec, password }).await.map_err(|e| e.rename(named))?;
+    let made = describe(&ask, made, new.description.as_deref()).await?;
     let user = set_enabled(&ask, made, new.enabled).await?;
     let location = ask.base().cloudapi(format_args!("1.0.0/users/{}", user.id.urn()));
     Ok(answer(&user).created(location))
@@ -194,12 +197,23 @@ async fn edit(ask: Ask) -> Result<Answer> {
         true => user,
         false => user::edit(ask.d(), &ask.actor, id, seen, spec).await.map_err(|e| e.rename(named))?,
     };
+    user = describe(&ask, user, change.description.as_deref()).await?;
     if let Some(password) = change.password.filter(|p| !p.is_empty()) {
         user::reset_password(ask.d(), &ask.actor, id, Password::new(password)).await?;
         user = user::get(ask.d(), &ask.actor, id).await?;
     }
     let user = set_enabled(&ask, user, change.enabled).await?;
     Ok(answer(&user))
+}
+
+async fn describe(ask: &Ask, user: User, description: Option<&str>) -> Result<User> {
+    match description.map(str::trim) {
+        Some(text) if text != user.besides.description => {
+            let besides = UserBesides { description: text.to_owned(), ..user.besides };
+            user::keep(ask.d(), &ask.actor, user.id, besides).await
+        }
+        _ => Ok(user),
+    }
 }
 
 async fn set_enabled(ask: &Ask, user: User, enabled: Option<bool>) -> Result<User> {
@@ -226,7 +240,7 @@ fn write(u: &User) -> Value {
         "username": u.name,
         "fullName": u.full_name,
         "email": u.email,
-        "description": null,
+        "description": u.besides.description,
         "enabled": u.enabled,
         "locked": false,
         "providerType": if u.local() { "LOCAL" } else { "OAUTH" },
