@@ -42,11 +42,12 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
     model::decide::authorize(&visit.actor, Action::OrgCreate, model::decide::Resource::Installation)?;
     let fill = visit.fill();
     let hubs = hub_section(&visit, &OrgSpec::default()).await?;
+    let hint = format!("{} Hand it over on a safe way.", visit.domain().passwords.hint());
     let admin = view! {
                 <TextField name="admin_name" label="User name" value=fill.value("admin_name", "") error=fill.error("admin_name") autocomplete="off" width=Width::Half />
                 <TextField name="admin_full_name" label="Full name" value=fill.value("admin_full_name", "") error=fill.error("admin_full_name") optional=true autocomplete="off" width=Width::Half />
                 <EmailField name="admin_email" label="E-mail" value=fill.value("admin_email", "") error=fill.error("admin_email") optional=true autocomplete="off" width=Width::Half />
-                <PasswordField name="admin_password" label="Password" error=fill.error("admin_password") hint="At least 10 characters. Hand it over on a safe way." autocomplete="new-password" width=Width::Half />
+                <PasswordField name="admin_password" label="Password" error=fill.error("admin_password") hint=hint autocomplete="new-password" width=Width::Half />
     };
     let body = view! {
         <PageHead title="New organization" lede="A tenant with its own users, VDCs and catalogs." />

@@ -241,6 +241,7 @@ async fn password_page(visit: Visit) -> Result<Sheet> {
     let form = match profile::may_change_password(&me) {
         Err(why) => elsewhere(why),
         Ok(()) => {
+            let hint = visit.domain().passwords.hint();
             let fields = view! {
                 <PasswordField
                     name="old_password"
@@ -253,7 +254,7 @@ async fn password_page(visit: Visit) -> Result<Sheet> {
                     name="password"
                     label="New password"
                     error=fill.error("password")
-                    hint="At least 10 characters."
+                    hint=hint
                     autocomplete="new-password"
                     width=Width::Half
                 />

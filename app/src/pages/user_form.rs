@@ -46,6 +46,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let fill = visit.fill();
     let mut choices = vec![Choice::new("", "Choose…")];
     choices.extend(roles.iter().map(choice));
+    let hint = format!("{} Hand it over on a safe way.", visit.domain().passwords.hint());
     let account = view! {
         {org_field(&visit, &org.name, "chosen before")}
         {name_field(&fill, "")}
@@ -55,7 +56,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
             name="password"
             label="Password"
             error=fill.error("password")
-            hint="At least 10 characters. Hand it over on a safe way."
+            hint=hint
             autocomplete="new-password"
             width=Width::Half
         />
@@ -214,12 +215,13 @@ async fn password_page(visit: Visit) -> Result<Sheet> {
             view! { <Note tone=Tone::Warn acts=back.into_any()>{why}</Note> }.into_any()
         }
         Ok(()) => {
+            let hint = format!("{} Hand it over on a safe way.", visit.domain().passwords.hint());
             let field = view! {
                 <PasswordField
                     name="password"
                     label="New password"
                     error=fill.error("password")
-                    hint="At least 10 characters. Hand it over on a safe way."
+                    hint=hint
                     autocomplete="new-password"
                     width=Width::Half
                 />

@@ -129,6 +129,13 @@ pub struct PasswordRules {
     pub strict: bool,
 }
 
+impl PasswordRules {
+    /// What a form says beside the field.
+    pub fn hint(self) -> String {
+        format!("At least {} characters.", self.min)
+    }
+}
+
 impl Default for PasswordRules {
     fn default() -> PasswordRules {
         PasswordRules { min: 10, strict: true }
