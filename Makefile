@@ -51,6 +51,13 @@ test-kube: ## The tests of hubs against a real API server (needs Go; compiles it
 	@$(xtask) site
 	@$(xtask) kube $(ONLY)
 
+.PHONY: test-clients
+test-clients: ## pyvcloud, vcd-cli and (with Go) Terraform against a demo, unmodified. ONLY=terraform runs a part
+	@scripts/setup.sh clients
+	@cargo build -p server -p xtask
+	@$(xtask) site
+	@$(xtask) clients $(ONLY)
+
 # --- for developers
 
 .PHONY: watch

@@ -5,6 +5,7 @@
 #   scripts/setup.sh demo    the same and PostgreSQL
 #   scripts/setup.sh test    the same and Chromium
 #   scripts/setup.sh kube    what demo needs, and a real API server: minutes of compiling, once
+#   scripts/setup.sh clients what demo needs, pyvcloud and vcd-cli, and Terraform if there is Go
 #   scripts/setup.sh watch   what demo needs, and cargo-leptos
 #   scripts/setup.sh deny    cargo-deny alone
 set -eu
@@ -195,6 +196,39 @@ get_kube() {
     [ "$built" = 0 ] && kube_key >"$kube/key"
 }
 
+# --- VCD's clients: Python's in a venv; Terraform and its provider where there is Go
+
+clients=${CARGO_TARGET_DIR:-target}/clients
+pyvcloud=23.0.4
+vcd_cli=24.1.0
+have_python_clients() {
+    hint='Python 3 with venv is needed: apt-get install python3-venv, or https://www.python.org. PYTHON names another one.'
+    note='getting them from PyPI'
+    [ "$(cat "$clients/venv/versions")" = "$pyvcloud $vcd_cli" ] && "$clients/venv/bin/vcd" version || return 1
+    note="pyvcloud $pyvcloud, vcd-cli $vcd_cli"
+}
+get_python_clients() {
+    rm -rf "$clients/venv" && mkdir -p "$clients" && "${PYTHON:-python3}" -m venv "$clients/venv" || return 1
+    hint='pip must reach PyPI, or PIP_INDEX_URL another index with the same packages.'
+    "$clients/venv/bin/pip" install -q "pyvcloud==$pyvcloud" "vcd-cli==$vcd_cli" || return 1
+    echo "$pyvcloud $vcd_cli" >"$clients/venv/versions"
+}
+
+have_terraform() {
+    if end2end/clients/terraform/build.sh --there; then
+        note='with the provider for VCD'
+    elif command -v go; then
+        note='none here, compiling it: 5 to 10 minutes, once'
+        return 1
+    else
+        note='no Go here to compile it with: its tests are skipped'
+    fi
+}
+get_terraform() {
+    hint='The modules come from GOPROXY. Without Go on PATH the tests that need it are skipped.'
+    end2end/clients/terraform/build.sh
+}
+
 # --- cargo's own helpers, for those who ask for them: minutes of compiling
 
 have_cargo_leptos() { cargo leptos --version | grep -F "$cargo_leptos"; }
@@ -222,5 +256,9 @@ step 'npm packages' have_npm_packages get_npm_packages
 case $purpose in
 test) step 'Chromium' have_chromium get_chromium ;;
 kube) step 'Kubernetes' have_kube get_kube ;;
+clients)
+    step 'Python clients' have_python_clients get_python_clients
+    step 'Terraform' have_terraform get_terraform
+    ;;
 watch) step 'cargo-leptos' have_cargo_leptos get_cargo_leptos ;;
 esac

@@ -1,4 +1,4 @@
-//! A demo of its own for the browser tests: free ports, its own data, stopped at the end.
+//! A demo of its own for tests from outside: free ports, its own data, stopped at the end.
 use crate::command::target_dir;
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,23 +12,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-const DIR: &str = "target/end2end";
-
 pub(crate) struct Demo {
     process: Child,
+    dir: PathBuf,
     pub(crate) http: String,
     pub(crate) https: String,
 }
 
 impl Demo {
-    pub(crate) fn start() -> Result<Demo> {
-        let data = Path::new(DIR).join("data");
+    /// Its data and its log are in that directory, anew.
+    pub(crate) fn start(dir: &str) -> Result<Demo> {
+        let dir = PathBuf::from(dir);
+        let data = dir.join("data");
         private_postgres::discard(&data.join("postgres"))?;
         if data.exists() {
             fs::remove_dir_all(&data)?;
         }
-        fs::create_dir_all(DIR)?;
-        let log = File::create(log())?;
+        fs::create_dir_all(&dir)?;
+        let log = File::create(log(&dir))?;
         let (http, https) = (free_address()?, free_address()?);
         let process = Command::new(target_dir().join("debug/ssvirt"))
             .args(["demo", "--http", &http, "--https", &https, "--data-dir"])
@@ -38,14 +39,14 @@ impl Demo {
             .stderr(log)
             .spawn()
             .context("the demo could not be started")?;
-        let mut demo = Demo { process, http, https };
+        let mut demo = Demo { process, dir, http, https };
         demo.wait_until_ready()?;
         Ok(demo)
     }
 
     /// What a test needs to run an operator's command on this demo, and to reach its hubs.
     pub(crate) fn for_operators(&self) -> Result<[(&'static str, String); 4]> {
-        let data = Path::new(DIR).join("data");
+        let data = self.dir.join("data");
         let hubs = fs::canonicalize(data.join("hubs"))?;
         let program = fs::canonicalize(target_dir().join("debug/ssvirt"))?;
         Ok([
@@ -60,10 +61,10 @@ impl Demo {
         let started = Instant::now();
         while !answers(&self.http) {
             if let Some(status) = self.process.try_wait()? {
-                bail!("the demo ended with {status}:\n{}", fs::read_to_string(log())?);
+                bail!("the demo ended with {status}:\n{}", fs::read_to_string(log(&self.dir))?);
             }
             if started.elapsed() > Duration::from_secs(120) {
-                bail!("the demo was not ready after 2 minutes:\n{}", fs::read_to_string(log())?);
+                bail!("the demo was not ready after 2 minutes:\n{}", fs::read_to_string(log(&self.dir))?);
             }
             sleep(Duration::from_millis(50));
         }
@@ -83,14 +84,14 @@ impl Drop for Demo {
             }
             sleep(Duration::from_millis(20));
         }
-        eprintln!("The demo did not stop within 30 s of SIGTERM and was killed. Its log: {}", log().display());
+        eprintln!("The demo did not stop within 30 s of SIGTERM and was killed. Its log: {}", log(&self.dir).display());
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-fn log() -> PathBuf {
-    Path::new(DIR).join("demo.log")
+fn log(dir: &Path) -> PathBuf {
+    dir.join("demo.log")
 }
 
 /// Free at this moment; nobody else is likely to take it in the next one.

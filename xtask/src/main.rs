@@ -1,6 +1,7 @@
 //! The developer's commands that need more than a line in the Makefile. Run them from the top of the clone.
 #![expect(clippy::disallowed_methods, reason = "a developer's tool has no settings and no clock to set")]
 mod bindgen;
+mod clients;
 mod command;
 mod demo;
 mod duplicates;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage:
   xtask test                all of `make test`
   xtask faults              all of `make test-faults`
   xtask kube [NAME…]        all of `make test-kube`, or tests by name; `golden` are the recorded answers
+  xtask clients [NAME…]     all of `make test-clients`, or suites by name: pyvcloud, vcd-cli, terraform, and those of SSVIRT_SHARED_CLIENTS
   xtask with-postgres [--dir DIR] -- COMMAND…
                             run a command with the DATABASE_URL of a PostgreSQL that lives as long; with DIR its data stay
   xtask sqlx [--check]      describe all checked queries anew in .sqlx, or say whether they are described rightly";
@@ -51,6 +53,7 @@ fn run() -> Result<ExitCode> {
         ["test"] => return tiers::run_all(),
         ["kube", ref only @ ..] => return kube::run(only),
         ["faults"] => return tiers::faults(),
+        ["clients", ref only @ ..] => return clients::run(only),
         ["with-postgres", "--", ref command @ ..] => return postgres::with(None, command),
         ["with-postgres", "--dir", dir, "--", ref command @ ..] => return postgres::with(Some(dir.as_ref()), command),
         ["sqlx"] => queries::describe()?,

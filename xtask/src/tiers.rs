@@ -159,13 +159,13 @@ pub(crate) fn count_lines(command: &mut Command) -> Result<Count> {
     Ok(count)
 }
 
-fn number_before(text: &str, word: &str) -> u64 {
+pub(crate) fn number_before(text: &str, word: &str) -> u64 {
     let digits = text.split(word).next().unwrap_or_default();
     digits.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 fn browser_tests() -> Result<Count> {
-    let demo = Demo::start()?;
+    let demo = Demo::start("target/end2end")?;
     let report = Path::new("target/end2end/report.json");
     if report.exists() {
         fs::remove_file(report)?;
