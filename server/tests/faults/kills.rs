@@ -41,8 +41,9 @@ fn way(step: Step) -> Way {
         NamespacePatch | QuotaPatch => By(Op::VdcChange),
         NamespaceFind => Unmade,
         NamespaceEmpty | NamespaceDelete | NamespaceGone | PlaceGone => By(Op::VdcDelete),
-        VappPlace | VmAttempted | GuestMake | GuestTie | VmMake | VmMade | VmGet | VmHolds | VmChange
-        | VmApplied => By(Op::Deploy),
+        VappPlace | VmAttempted | GuestMake | GuestTie | VmMake | VmMade | VmGet | VmHolds | VmChange | VmApplied => {
+            By(Op::Deploy)
+        }
         VappSpread => By(Op::AddVm),
         VappMoveEnd => By(Op::Move),
         TemplateGet | VappAttempted | ParametersMake | ParametersTie | InstanceStand | InstanceMake | InstanceMade
