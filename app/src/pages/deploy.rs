@@ -113,7 +113,7 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
     let body = view! {
         <PageHead
             title=title.clone()
-            lede=format!("From catalog {}. {}", t.catalog_name, yours_to_give(&t))
+            lede=format!("From catalog {}. {}", t.catalog_name, yours_to_give(&t, &vdcs))
         />
         {previews.map(|p| preview_section(&p))}
         {form}
@@ -151,11 +151,14 @@ async fn chosen_to_deploy(visit: &Visit) -> Result<(Template, Option<i32>)> {
 }
 
 /// What nobody can do without typing.
-fn yours_to_give(t: &Template) -> &'static str {
-    if t.by_instance && t.parameters.iter().any(Parameter::needed) {
-        "The name and some of what the template asks for are yours to give; the rest has a default."
-    } else {
-        "Everything has a default; only the name is yours to give."
+fn yours_to_give(t: &Template, vdcs: &[Vdc]) -> &'static str {
+    match (t.by_instance && t.parameters.iter().any(Parameter::needed), vdcs.len() > 1) {
+        (true, true) => {
+            "The name, the VDC and some of what the template asks for are yours to give; the rest has a default."
+        }
+        (true, false) => "The name and some of what the template asks for are yours to give; the rest has a default.",
+        (false, true) => "The name and the VDC are yours to give; everything else has a default.",
+        (false, false) => "Everything has a default; only the name is yours to give.",
     }
 }
 
@@ -180,7 +183,7 @@ fn own_sections(
     let nics = (!networks.is_empty()).then(|| {
         let all = t.vms.iter().enumerate().map(|(i, m)| {
             let lede = if t.vms.len() == 1 { String::new() } else { m.name.clone() };
-            nic_fields::titled_rows(&fill, &nics_at(i), &choices, &m.nic_specs(), lede)
+            nic_fields::titled_rows(&fill, &nics_at(i), &choices, &m.nic_specs(), lede, i == 0)
         });
         all.collect_view()
     });

@@ -35,14 +35,22 @@ const ROWS: i16 = 4;
 
 /// The NICs that a VM begins with, and one more.
 pub(super) fn rows(fill: &Fill, at: &str, choices: &[Choice], start: &[NicSpec]) -> AnyView {
-    titled_rows(fill, at, choices, start, String::new())
+    titled_rows(fill, at, choices, start, String::new(), true)
 }
 
-pub(super) fn titled_rows(fill: &Fill, at: &str, choices: &[Choice], start: &[NicSpec], of: String) -> AnyView {
+/// `first`: of all machines on the page; the summary's link leads to its first NIC.
+pub(super) fn titled_rows(
+    fill: &Fill,
+    at: &str,
+    choices: &[Choice],
+    start: &[NicSpec],
+    of: String,
+    first: bool,
+) -> AnyView {
     let many = (start.len() as i16 + 1).min(ROWS);
     let one = |i: i16| {
         let key = format!("{at}nic{i}-");
-        let inside = fields(fill, &key, choices, start.get(i as usize), i == 0);
+        let inside = fields(fill, &key, choices, start.get(i as usize), first && i == 0);
         let title = if i < start.len() as i16 { format!("NIC {i}") } else { "Another NIC".to_owned() };
         view! { <FormSection title lede=of.clone()>{inside}</FormSection> }
     };

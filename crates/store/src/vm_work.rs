@@ -85,6 +85,8 @@ impl Store {
                       exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
                               and (n.removed_at is not null or (x.nic_id is not null
                                    and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
+                      exists (select from snapshots s where s.vm_id = v.id and s.gone_at is null) or v.revert_id is not null as "snapshots!",
+                      exists (select from affinity_vms m where m.vm_id = v.id) as "rules!",
                       a.instance_of as "instance_of?", coalesce(u.name, '') as "owner_name!",
                       coalesce((select offers from hubs where id = v.hub_id), '{}') as "offers!"
                from vms v join organizations o on o.id = v.org_id join vdcs d on d.id = v.vdc_id join vapps a on a.id = v.vapp_id
@@ -98,7 +100,9 @@ impl Store {
         let odd = |what: &str| Error::Internal(format!("VM {id}: {what} can't be read"));
         // read after the generation: they may be newer than it, and never older
         let disks = self.vm_disks_work(VmId(id), &HubId(r.hub_id.clone().unwrap_or_default())).await?;
-        let (snapshots, revert) = self.snapshots_work(VmId(id)).await?;
+        // few machines have these: the others are spared the questions
+        let (snapshots, revert) = if r.snapshots { self.snapshots_work(VmId(id)).await? } else { Default::default() };
+        let affinity = if r.rules { self.affinity_terms(VmId(id)).await? } else { Vec::new() };
         Ok(Some(VmWork {
             id: VmId(id),
             org: OrgId(r.org_id),
@@ -119,7 +123,7 @@ impl Store {
             memory_mb: r.memory_mb,
             instance_type: r.instance_type,
             sizing: r.sizing_id.map(SizingId),
-            affinity: self.affinity_terms(VmId(id)).await?,
+            affinity,
             preference: r.preference,
             disks,
             snapshots,

@@ -41,8 +41,9 @@ fn way(step: Step) -> Way {
         NamespacePatch | QuotaPatch => By(Op::VdcChange),
         NamespaceFind => Unmade,
         NamespaceEmpty | NamespaceDelete | NamespaceGone | PlaceGone => By(Op::VdcDelete),
-        VappPlace | VmAttempted | GuestMake | GuestTie | VmMake | VmMade | VmGet | VmHolds | VmNames | VmPower
-        | VmApplied => By(Op::Deploy),
+        VappPlace | VmAttempted | GuestMake | GuestTie | VmMake | VmMade | VmGet | VmHolds | VmChange | VmApplied => {
+            By(Op::Deploy)
+        }
         VappSpread => By(Op::AddVm),
         VappMoveEnd => By(Op::Move),
         TemplateGet | VappAttempted | ParametersMake | ParametersTie | InstanceStand | InstanceMake | InstanceMade
@@ -51,7 +52,7 @@ fn way(step: Step) -> Way {
         VappGone | VmDelete | VmGoneThere | GuestDelete | VmGone => By(Op::DeleteVapp),
         NetworkWant | NetworkMake | NetworkMade | NetworkLook | NetworkUsable => By(Op::ComposeOn),
         NetworkFind | NetworkDelete | NetworkGoneThere | NetworkLeft | NetworkGone => By(Op::DeleteNetwork),
-        VmNics | GuestTell => By(Op::AddNic),
+        GuestTell => By(Op::AddNic),
         GuestDiscs => By(Op::TellGuest),
         NicsRelease => By(Op::RemoveNic),
         VmDiskMake | VmDiskPlug => By(Op::DiskAdd),
@@ -67,8 +68,7 @@ fn way(step: Step) -> Way {
         DiskPlace | DiskAttempted | DiskMake | DiskMade | DiskNames | DiskApplied | DiskObserve => By(Op::DiskCreate),
         DiskGrow => By(Op::DiskEdit),
         DiskDelete | DiskGone => By(Op::DiskDelete),
-        VmResize => By(Op::Resize),
-        VmStop => By(Op::PowerOff),
+        VmPower | VmStop => By(Op::PowerOff),
         VmPause => By(Op::Suspend),
         VmUnpause => By(Op::Resume),
         VmReboot => By(Op::Reboot),
@@ -79,7 +79,6 @@ fn way(step: Step) -> Way {
         Outside => EditedByHand,
         Missing => DeletedByHand,
         LeaseEnd => By(Op::LeaseEnds),
-        VmAffinity => By(Op::KeepApart),
         SizingWant | SizingMake | SizingMade => By(Op::ComposeSized),
         SizingFind | SizingDelete | SizingLeft | SizingGone => By(Op::DeleteSize),
     }

@@ -1,7 +1,10 @@
 //! Pages of vApps, VMs, catalogs and templates, without a hub: what hubs would report is written by the test.
 use crate::harness::{TestApp, TestOrg};
-use domain::{catalog, vapp};
-use model::{CatalogId, OrgId, VappId, catalog::CatalogSpec, role::Predefined::*, vapp::VappSpec, vm::VmSpec};
+use domain::{catalog, network, vapp};
+use model::{
+    CatalogId, OrgId, VappId, catalog::CatalogSpec, network::NetworkForm, role::Predefined::*, vapp::VappSpec,
+    vm::VmSpec,
+};
 
 /// One machine and its disk.
 pub(crate) const WEB: &str =
@@ -98,6 +101,30 @@ async fn a_template_is_deployed_at_sizes_of_ones_own_and_nothing_typed_is_lost()
     builder.follow(made).await.says("vApp shop is asked for").says("Sells things").says("Waiting").says("40 GB");
     let row = "select cpus || ' ' || memory_mb || ' ' || power || ' ' || (cloud_init is not null) from vms";
     assert_eq!(stage.app.db.text(row).await, "4 8192 on true");
+}
+
+#[tokio::test]
+async fn the_fields_of_two_vms_are_told_apart() {
+    let stage = Stage::set().await;
+    let catalog = stage.catalog(stage.acme.id, "linux", false).await;
+    let pair = r#"[{"name": "web", "cpus": 2, "memory_mb": 2048}, {"name": "db", "cpus": 4, "memory_mb": 4096}]"#;
+    let template = stage.template(catalog, "pair", pair, ("", "")).await;
+    let admin = stage.app.actor(stage.acme.admin()).await;
+    let form = NetworkForm {
+        name: "back".into(),
+        gateway: "10.7.0.1".into(),
+        prefix: "24".into(),
+        ranges: "10.7.0.10-10.7.0.99".into(),
+        ..NetworkForm::default()
+    };
+    network::create(&stage.app.domain, &admin, stage.acme.vdc("prod"), form).await.unwrap();
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let opened = builder.get(&format!("/tenant/acme/templates/{template}/deploy")).await.must(200);
+    // `must` says so if any id stands twice
+    for name in ["vm0-nic0-network", "vm1-nic0-network"] {
+        assert!(opened.field(name).is_some(), "{name} is not on the page");
+    }
+    opened.says("only the name is yours to give");
 }
 
 #[tokio::test]

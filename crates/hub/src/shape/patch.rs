@@ -57,6 +57,31 @@ pub fn unchanged_since(mut patch: Value, seen: &Value) -> Value {
     patch
 }
 
+/// Two changes of one object as one. They are about different fields.
+pub fn and(mut one: Value, other: Value) -> Value {
+    fn join(into: &mut Value, from: Value) {
+        match (into, from) {
+            (Value::Object(into), Value::Object(from)) => {
+                for (key, value) in from {
+                    join(into.entry(key).or_insert(Value::Null), value);
+                }
+            }
+            (into, from) => *into = from,
+        }
+    }
+    join(&mut one, other);
+    one
+}
+
+/// Would the object be another after it?
+pub fn changes(patch: &Value, seen: &Value) -> bool {
+    match patch {
+        Value::Null => !seen.is_null(),
+        Value::Object(fields) => !seen.is_object() || fields.iter().any(|(key, value)| changes(value, &seen[key])),
+        other => other != seen,
+    }
+}
+
 /// `running` is the old way to say it; a VM from a template may still have it, and both together are refused.
 pub fn power(uid: &str, strategy: RunStrategy) -> Value {
     fenced(json!({"spec": {"runStrategy": strategy.key(), "running": null}}), uid)

@@ -170,6 +170,26 @@ fn every_patch_carries_the_uid() {
 }
 
 #[test]
+fn several_changes_are_one_and_one_that_changes_nothing_is_known_as_such() {
+    let seen = virtual_machine(&vm());
+    let power = patch::power("u", RunStrategy::RerunOnFailure);
+    let both = patch::and(patch::resize("u", &Size::InstanceType("u1.large".into())), power.clone());
+    assert_eq!(both["metadata"]["uid"], "u");
+    assert_eq!(both["spec"]["runStrategy"], "RerunOnFailure");
+    assert_eq!(both["spec"]["instancetype"]["name"], "u1.large");
+    assert!(both["spec"]["template"]["spec"]["domain"]["cpu"].is_null());
+    assert!(both["spec"]["template"]["spec"]["domain"].get("cpu").is_some(), "what is to go is still said");
+    let mut halted = seen.clone();
+    halted["metadata"]["uid"] = json!("u");
+    assert!(patch::changes(&power, &halted));
+    halted["spec"]["running"] = json!(false);
+    let same = patch::power("u", RunStrategy::Halted);
+    assert!(patch::changes(&same, &halted), "the old way to say it is to go");
+    halted["spec"]["running"] = Value::Null;
+    assert!(!patch::changes(&same, &halted));
+}
+
+#[test]
 fn a_cloud_init_secret_belongs_to_its_vm() {
     let init = CloudInit { hostname: "web".into(), ..CloudInit::default() };
     let told = Told { cloud_init: Some(init), ..Told::default() };

@@ -15,7 +15,19 @@ impl Answer {
     #[track_caller]
     pub(crate) fn must(self, status: u16) -> Answer {
         assert_eq!(self.status.as_u16(), status, "{}\n{}", self.asked, self.text());
+        let twice = self.ids_that_stand_twice();
+        assert!(twice.is_empty(), "{}: labels and links can't tell these ids apart: {twice:?}", self.asked);
         self
+    }
+
+    fn ids_that_stand_twice(&self) -> Vec<String> {
+        if !self.header("content-type").starts_with("text/html") {
+            return Vec::new();
+        }
+        let tags = self.body.split('<').filter_map(|rest| rest.split('>').next());
+        let mut ids: Vec<String> = tags.filter_map(|tag| attribute(tag, "id")).collect();
+        ids.sort();
+        ids.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(|same| same[0].clone()).collect()
     }
 
     /// Fails the test unless the page shows this.

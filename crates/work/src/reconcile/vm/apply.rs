@@ -106,22 +106,16 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         snapshots::Brought::Changed => return Ok(None),
         snapshots::Brought::Not(outcome) => return Ok(Some(outcome)),
     }
-    let names = patch::identity(on.uid, &identity(vm, on.there), &vm.computer_name, vm.generation);
-    let mut last = unless_changed!(on.patch(Step::VmNames, names, &found).await);
-    let as_asked = match size(vm) {
-        Size::InstanceType(name) => now.size.instance_type.as_deref() == Some(&name),
-        Size::Explicit { .. } => now.size.cpus == Some(vm.cpus.into()) && now.size.memory_mb == Some(vm.memory_mb),
+    let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
+    let mut change = changes(vm, on, &now, &found);
+    // it can be powered on with the rest if nothing else comes before that
+    if secret.is_none() && once.is_none() && !disks::wanted(vm, &found) && starts(vm, &now, &found) {
+        change = patch::and(change, patch::power(on.uid, RunStrategy::RerunOnFailure));
+    }
+    let mut last = match patch::changes(&change, &found) {
+        true => unless_changed!(on.patch(Step::VmChange, change, &found).await),
+        false => found,
     };
-    if !as_asked {
-        last = unless_changed!(on.patch(Step::VmResize, patch::resize(on.uid, &size(vm)), &last).await);
-    }
-    if let Some(terms) = affinity::patch(&last, vm.id.0, &vm.affinity) {
-        let terms = patch::fenced(terms, on.uid);
-        last = unless_changed!(on.patch(Step::VmAffinity, terms, &last).await);
-    }
-    if let Some(changed) = unless_changed!(nics::apply(on, vm, &now, &last).await) {
-        last = changed;
-    }
     if let Some(secret) = secret {
         last = match guest::bring(shared, vm, on, &secret, last).await? {
             Brought::Here(changed) => changed,
@@ -134,7 +128,6 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         Brought::Again => return Ok(None),
         Brought::Not(outcome) => return Ok(Some(outcome)),
     };
-    let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
     match power(on, vm, &now, once.map(|(o, _)| o), &last).await {
         Ok(Some(changed)) => last = changed,
         Ok(None) => {}
@@ -159,6 +152,34 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         }
     }
     Ok(Some(disks::awaited(shared, vm, &last).await?.unwrap_or(Outcome::Done)))
+}
+
+/// What brings its names, its size, its neighbours and its NICs to what was asked for, in one change.
+fn changes(vm: &VmWork, on: &Machine<'_>, now: &read::VmPart, found: &Value) -> Value {
+    let mut change = patch::identity(on.uid, &identity(vm, on.there), &vm.computer_name, vm.generation);
+    let as_asked = match size(vm) {
+        Size::InstanceType(name) => now.size.instance_type.as_deref() == Some(&name),
+        Size::Explicit { .. } => now.size.cpus == Some(vm.cpus.into()) && now.size.memory_mb == Some(vm.memory_mb),
+    };
+    if !as_asked {
+        change = patch::and(change, patch::resize(on.uid, &size(vm)));
+    }
+    if let Some(terms) = affinity::patch(found, vm.id.0, &vm.affinity) {
+        change = patch::and(change, terms);
+    }
+    match nics::change(on, vm, now, found) {
+        Some(nics) => patch::and(change, nics),
+        None => change,
+    }
+}
+
+/// It is to run, and one change of what it is to do makes it run.
+fn starts(vm: &VmWork, now: &read::VmPart, seen: &Value) -> bool {
+    vm.power == Power::On && now.printable != "Paused" && !is_set(seen, RunStrategy::RerunOnFailure)
+}
+
+fn is_set(seen: &Value, strategy: RunStrategy) -> bool {
+    seen["spec"]["runStrategy"] == strategy.key() && seen["spec"]["running"].is_null()
 }
 
 /// Machines before it in its vApp run first, and for as long as their delay says.
@@ -211,10 +232,16 @@ async fn power(
                 let halted = set(RunStrategy::Halted, seen).await?;
                 return set(RunStrategy::RerunOnFailure, &halted).await.map(Some);
             }
-            set(RunStrategy::RerunOnFailure, seen).await.map(Some)
+            match is_set(seen, RunStrategy::RerunOnFailure) {
+                true => Ok(None),
+                false => set(RunStrategy::RerunOnFailure, seen).await.map(Some),
+            }
         }
         (Power::Off, None) => {
-            let halted = set(RunStrategy::Halted, seen).await?;
+            let halted = match is_set(seen, RunStrategy::Halted) {
+                true => seen.clone(),
+                false => set(RunStrategy::Halted, seen).await?,
+            };
             // the plug: without waiting for the guest. That it is off already is fine
             match on.call(Step::VmStop, VmAction::Stop { force: true }).await {
                 Ok(()) | Err(hub::Error::NotNow(_) | hub::Error::Conflict(_) | hub::Error::NotFound(_)) => {

@@ -91,7 +91,7 @@ pub(super) async fn bring(
     on: &Machine<'_>,
     mut now: Value,
 ) -> Result<Brought> {
-    if !vm.disks.iter().any(|d| differs(d, &now)) {
+    if !wanted(vm, &now) {
         return Ok(Brought::Here(now));
     }
     let instance = match on.client.get(&VM_INSTANCES, on.key).await {
@@ -125,6 +125,11 @@ async fn image_of(shared: &Shared, vm: &VmWork, d: &VmDiskWork) -> Result<Option
     let Some(hub) = &vm.hub else { return Ok(None) };
     let image = image::of_disk(shared, d, hub).await?.ok();
     Ok(image.map(|image| VmDiskWork { image, ..d.clone() }))
+}
+
+/// Is anything of them to be changed?
+pub(super) fn wanted(vm: &VmWork, now: &Value) -> bool {
+    vm.disks.iter().any(|d| differs(d, now))
 }
 
 fn differs(d: &VmDiskWork, now: &Value) -> bool {

@@ -99,22 +99,17 @@ fn as_asked(wanted: &[Nic], there: &[AskedNic]) -> bool {
     wanted.len() == there.len() && wanted.iter().zip(&there).all(same)
 }
 
-/// Brings them to what was asked for, if they were chosen here. None: nothing was to be done.
-pub(super) async fn apply(
-    on: &Machine<'_>,
-    vm: &VmWork,
-    now: &read::VmPart,
-    seen: &Value,
-) -> hub::Result<Option<Value>> {
+/// What brings them to what was asked for, if they were chosen here. None: nothing is to be done.
+pub(super) fn change(on: &Machine<'_>, vm: &VmWork, now: &read::VmPart, seen: &Value) -> Option<Value> {
     if !vm.nics_set {
-        return Ok(None);
+        return None;
     }
     let wanted = shaped(&vm.nics, on.there);
     if as_asked(&wanted, &now.nics) {
-        return Ok(None);
+        return None;
     }
     let runs = !matches!(now.printable.as_str(), "" | "Stopped" | "Provisioning");
-    on.patch(Step::VmNics, patch::nics(on.uid, &wanted, seen, runs), seen).await.map(Some)
+    Some(patch::nics(on.uid, &wanted, seen, runs))
 }
 
 /// Gives back the addresses that it does not have any more, once that is sure.
