@@ -72,18 +72,20 @@ impl Store {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        self.window(sql, scope, q, (q.offset(), i64::from(q.size)), read).await
+        let place = (q.offset(), i64::from(q.size));
+        let (items, total) = tokio::join!(self.rows(sql, scope, q, place, read), self.counted(sql, scope, q));
+        Ok(Found { items: items?, total: total? })
     }
 
-    /// The same from any row on.
-    pub(crate) async fn window<R, T>(
+    /// So many of them from any row on, without the number of all.
+    pub(crate) async fn rows<R, T>(
         &self,
         sql: &QuerySql,
         scope: Scope,
         q: &Numbered,
         (offset, limit): (i64, i64),
         read: fn(R) -> Result<T>,
-    ) -> Result<Found<T>>
+    ) -> Result<Vec<T>>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
@@ -107,10 +109,8 @@ impl Store {
             None => {}
         }
         rows.push(format_args!("t.id {way} limit {limit} offset {offset}"));
-        let (items, total) =
-            tokio::join!(rows.build_query_as::<R>().fetch_all(&self.pool), self.counted(sql, scope, q));
-        let items = items.map_err(mapped)?.into_iter().map(read).collect::<Result<_>>()?;
-        Ok(Found { items, total: total? })
+        let rows = rows.build_query_as::<R>().fetch_all(&self.pool).await.map_err(mapped)?;
+        rows.into_iter().map(read).collect()
     }
 
     pub(crate) async fn counted(&self, sql: &QuerySql, scope: Scope, q: &Numbered) -> Result<i64> {
