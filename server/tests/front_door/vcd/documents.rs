@@ -48,8 +48,7 @@ impl Documents {
         let vapp = stage.deploy("web-and-db", "shop").await;
         let vm = stage.running(vapp).await.remove(0);
         let vdc = stage.acme.vdc("prod");
-        let entry = Entry { key: "season".into(), value: "winter".into(), ..Entry::default() };
-        metadata::put(d, admin, Kind::Vapp, vapp.0, vec![entry]).await.unwrap();
+        metadata::put(d, admin, Kind::Vapp, vapp.0, vec![season()]).await.unwrap();
         let form = NetworkForm {
             name: "backbone".into(),
             gateway: "192.168.7.1".into(),
@@ -208,6 +207,20 @@ impl Documents {
             ("pvdc", pvdc),
         ];
         self.ids.extend(ids);
+        let d = &self.stage.app.domain;
+        for (kind, of) in [
+            (Kind::Org, "org"),
+            (Kind::Vdc, "vdc"),
+            (Kind::Catalog, "own-catalog"),
+            (Kind::Template, "own-template"),
+            (Kind::Template, "media"),
+            (Kind::Vm, "vm"),
+            (Kind::Disk, "disk"),
+            (Kind::Network, "network"),
+        ] {
+            let id = self.id(of).parse().unwrap();
+            metadata::put(d, &self.stage.admin, kind, id, vec![season()]).await.unwrap();
+        }
     }
 
     pub(super) fn by(&self, provider: bool) -> &Program {
@@ -231,6 +244,10 @@ impl Documents {
         let path = route.replace("{id}", id).replace("{org}", self.id("org")).replace("{key}", "season");
         path.replace("{domain}", "GENERAL").replace("{version}", "vmx-19")
     }
+}
+
+fn season() -> Entry {
+    Entry { key: "season".into(), value: "winter".into(), ..Entry::default() }
 }
 
 /// The id behind the first of these words.

@@ -27,7 +27,7 @@ const WORDS: &[(&str, &str, usize, usize, &str)] = &[
     ("users", "full_name", 0, 128, "user"), ("users", "full_name", 0, 128, "other-user"),
     ("roles", "name", 1, 128, "own-role"), ("roles", "description", 0, 2000, "own-role"),
     ("vdcs", "description", 0, 2000, "vdc"), ("catalogs", "description", 0, 2000, "own-catalog"),
-    ("templates", "name", 1, 128, "template"), ("templates", "description", 0, 2000, "template"), ("templates", "os", 0, 100, "template"),
+    ("templates", "name", 1, 128, "template"), ("templates", "description", 0, 2000, "template"),
     ("templates", "name", 1, 128, "own-template"), ("templates", "description", 0, 2000, "own-template"),
     ("templates", "name", 1, 128, "media"), ("templates", "description", 0, 2000, "media"),
     ("vapps", "name", 1, 128, "vapp"), ("vapps", "description", 0, 2000, "vapp"),
