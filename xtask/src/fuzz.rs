@@ -137,27 +137,51 @@ fn start<'a>(name: &'a str, seconds: u64, dir: &Path) -> Result<(&'a str, Child,
     Ok((name, child, log))
 }
 
-/// What a target begins with: documents as we write them, and what clients send.
+/// What a target begins with: documents as we write them, what clients send, and what tests read.
 fn seed(name: &str, corpus: &Path) -> Result<()> {
     fs::create_dir_all(corpus)?;
-    let put = |n: usize, bytes: &[u8]| fs::write(corpus.join(format!("seed-{n:03}")), bytes);
-    match name {
+    let seeds: Vec<Vec<u8>> = match name {
         "xml" => {
-            let golden = fs::read_dir("server/tests/front_door/vcd/golden")?;
-            for (n, file) in golden
-                .filter_map(|f| Some(f.ok()?.path()))
-                .filter(|p| p.extension().is_some_and(|e| e == "xml"))
-                .enumerate()
-            {
-                put(n, &fs::read(file)?)?;
-            }
+            let golden = fs::read_dir("server/tests/front_door/vcd/golden")?.filter_map(|file| Some(file.ok()?.path()));
+            let golden = golden.filter(|path| path.extension().is_some_and(|ending| ending == "xml"));
+            golden.map(fs::read).collect::<Result<_, _>>()?
         }
-        "fiql" | "filter" => {
-            for (n, filter) in FILTERS.iter().enumerate() {
-                put(n, filter.as_bytes())?;
-            }
-        }
-        _ => {}
+        "fiql" | "filter" => FILTERS.map(|filter| filter.as_bytes().to_vec()).into(),
+        "ovf" => vec![descriptor()?, b"SHA256(disk1.vmdk)= 00\n".to_vec()],
+        "ova" => vec![archive(&descriptor()?)],
+        "image" => [(0, &b"QFI\xfb\0\0\0\x03"[..]), (0, b"KDMV\x03"), (32_769, b"CD001"), (510, b"\x55\xaa")]
+            .map(|(at, magic)| [vec![0; at], magic.to_vec(), vec![0; 600]].concat())
+            .into(),
+        _ => vec![KUBECONFIG.as_bytes().to_vec()],
+    };
+    for (n, bytes) in seeds.iter().enumerate() {
+        fs::write(corpus.join(format!("seed-{n:03}")), bytes)?;
     }
     Ok(())
 }
+
+/// The one that the tests of the reader are about.
+fn descriptor() -> Result<Vec<u8>> {
+    let tests = fs::read_to_string("crates/ovf/tests/common/mod.rs")?;
+    let text = tests.split("r#\"").nth(1).and_then(|rest| rest.split("\"#").next());
+    Ok(text.context("the tests of OVF have no descriptor any more")?.as_bytes().to_vec())
+}
+
+/// A tar with that one file in it.
+fn archive(file: &[u8]) -> Vec<u8> {
+    let mut head = vec![0; 512];
+    let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
+    put(0, "shop.ovf");
+    put(100, "0000644\0000000000\0000000000");
+    put(124, &format!("{:011o}\0", file.len()));
+    put(136, "00000000000\0        0");
+    put(257, "ustar\x0000");
+    let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+    head[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let padding = vec![0; file.len().next_multiple_of(512) - file.len() + 1024];
+    [head, file.to_vec(), padding].concat()
+}
+
+const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts:\n- name: a\n  context: {cluster: a, user: a, namespace: n}\n\
+    clusters:\n- name: a\n  cluster: {server: 'https://hub.example.com:6443', certificate-authority-data: Zm9v}\n\
+    users:\n- name: a\n  user: {token: secret}\n";
