@@ -32,11 +32,16 @@ demo: ## Get what is missing, build, and serve the demo with a PostgreSQL of its
 	@exec $(target)/debug/ssvirt demo $(DEMO_ARGS)
 
 .PHONY: test
-test: ## Get what is missing and run everything: format, lints, cargo tests, browser tests
+test: ## Get what is missing and run everything: format, lints, cargo tests, browser tests, a minute of fuzzing
 	@scripts/setup.sh test
 	@# all targets at once: built by themselves, the tests' features would compile most dependencies a second time
 	@cargo build --workspace --all-targets
 	@$(xtask) test
+
+.PHONY: fuzz
+fuzz: ## What reads hostile input, with input made to break it. SECONDS=600 for longer, ONLY=ovf for a part
+	@cargo build -q -p xtask
+	@SECONDS=$(or $(SECONDS),60) $(xtask) fuzz $(ONLY)
 
 .PHONY: test-faults
 test-faults: ## Everything people do with everything that can go wrong, in full: takes hours. SEED=2 ONLY='deploy × refuse' repeats a part
@@ -102,6 +107,7 @@ bench: release ## Measure a release: what pages and machines cost, as ratios; it
 	@mkdir -p bench/results
 	@$(xtask) with-postgres -- cargo bench -p server --bench pages | tee bench/results/pages.txt
 	@$(xtask) with-postgres -- cargo bench -p server --bench machines | tee bench/results/machines.txt
+	@$(xtask) with-postgres -- cargo bench -p server --bench vcd | tee bench/results/vcd.txt
 	@node bench/release.mjs $(target)/release/ssvirt | tee bench/results/release.txt
 
 .PHONY: sqlx generate

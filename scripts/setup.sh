@@ -52,6 +52,8 @@ have_compilers() {
     node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 20 ? 0 : 1)' && npm --version || return 1
     hint='A C compiler is needed for linking: apt-get install build-essential, or xcode-select --install.'
     command -v cc || return 1
+    hint='A C++ compiler is needed for fuzzing: apt-get install build-essential, or xcode-select --install.'
+    [ "$purpose" != test ] || command -v c++ || return 1
     note="$(rustc --version | cut -d' ' -f1,2), node $(node --version)"
 }
 

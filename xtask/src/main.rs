@@ -5,6 +5,7 @@ mod clients;
 mod command;
 mod demo;
 mod duplicates;
+mod fuzz;
 mod kube;
 mod postgres;
 mod queries;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage:
   xtask lint                format, lints and duplicated crates
   xtask test                all of `make test`
   xtask faults              all of `make test-faults`
+  xtask fuzz [NAME…]        all of `make fuzz`, or targets by name; SECONDS says for how long
   xtask kube [NAME…]        all of `make test-kube`, or tests by name; `golden` are the recorded answers
   xtask clients [NAME…]     all of `make test-clients`, or suites by name: pyvcloud, vcd-cli, terraform, and those of SSVIRT_SHARED_CLIENTS
   xtask with-postgres [--dir DIR] -- COMMAND…
@@ -53,6 +55,7 @@ fn run() -> Result<ExitCode> {
         ["test"] => return tiers::run_all(),
         ["kube", ref only @ ..] => return kube::run(only),
         ["faults"] => return tiers::faults(),
+        ["fuzz", ref only @ ..] => return fuzz::command(only),
         ["clients", ref only @ ..] => return clients::run(only),
         ["with-postgres", "--", ref command @ ..] => return postgres::with(None, command),
         ["with-postgres", "--dir", dir, "--", ref command @ ..] => return postgres::with(Some(dir.as_ref()), command),

@@ -2,7 +2,7 @@
 use crate::{
     command::{cargo, npm_tool, run, target_dir},
     demo::Demo,
-    duplicates, postgres, queries, rooms, site,
+    duplicates, fuzz, postgres, queries, rooms, site,
 };
 use anyhow::{Context, Result, bail, ensure};
 use std::{
@@ -64,6 +64,7 @@ pub(crate) fn run_all() -> Result<ExitCode> {
         Err(error) => tier("PostgreSQL for the tests", &|| bail!("{error:#}")),
     }
     tier("browser tests", &browser_tests);
+    tier("fuzz targets", &fuzz::tier);
 
     for what in FAILURES.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         println!("\nFailed: {what}");

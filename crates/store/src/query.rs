@@ -72,45 +72,38 @@ impl Store {
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
-        self.window(sql, scope, q, (q.offset(), i64::from(q.size)), read).await
+        let place = (q.offset(), i64::from(q.size));
+        let (items, total) = tokio::join!(self.rows(sql, scope, q, place, read), self.counted(sql, scope, q));
+        Ok(Found { items: items?, total: total? })
     }
 
-    /// The same from any row on.
-    pub(crate) async fn window<R, T>(
+    /// So many of them from any row on, without the number of all.
+    pub(crate) async fn rows<R, T>(
         &self,
         sql: &QuerySql,
         scope: Scope,
         q: &Numbered,
         (offset, limit): (i64, i64),
         read: fn(R) -> Result<T>,
-    ) -> Result<Found<T>>
+    ) -> Result<Vec<T>>
     where
         R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
     {
         let list = sql.list;
+        let order = sql.order(q)?;
         let mut rows = Build::new(format!("select {} from {}", list.columns, list.from));
-        conditions(&mut rows, sql, scope, &q.filter)?;
-        let by = match &q.sort {
-            Some((name, _)) => Some(sql.field(name)?.sortable()?),
-            None => None,
-        };
-        let way = if q.sort.as_ref().is_some_and(|(_, down)| *down) { "desc" } else { "asc" };
-        rows.push(" order by ");
-        match by {
-            // PostgreSQL takes a constant here for a mistake, or for the number of a column
-            Some(constant) if !constant.contains('.') || constant.starts_with('\'') => {
-                rows.push(format_args!("(select {constant}) {way}, "));
-            }
-            Some(expr) => {
-                rows.push(format_args!("{expr} {way}, "));
-            }
-            None => {}
+        // ids first, by what is asked for alone: the other columns are read for those on the page, and for no others
+        let apart = sql.count_from != list.from;
+        if apart {
+            rows.push(format_args!(" where t.id = any(array(select t.id from {}", sql.count_from));
         }
-        rows.push(format_args!("t.id {way} limit {limit} offset {offset}"));
-        let (items, total) =
-            tokio::join!(rows.build_query_as::<R>().fetch_all(&self.pool), self.counted(sql, scope, q));
-        let items = items.map_err(mapped)?.into_iter().map(read).collect::<Result<_>>()?;
-        Ok(Found { items, total: total? })
+        conditions(&mut rows, sql, scope, &q.filter)?;
+        rows.push(format_args!(" order by {order} limit {limit} offset {offset}"));
+        if apart {
+            rows.push(format_args!(")) order by {order}"));
+        }
+        let rows = rows.build_query_as::<R>().fetch_all(&self.pool).await.map_err(mapped)?;
+        rows.into_iter().map(read).collect()
     }
 
     pub(crate) async fn counted(&self, sql: &QuerySql, scope: Scope, q: &Numbered) -> Result<i64> {
@@ -145,6 +138,19 @@ pub(crate) fn sort_key(sql: &QuerySql, name: &str) -> Result<String> {
 }
 
 impl QuerySql {
+    /// As it is asked for; what is alike stands by id.
+    fn order(&self, q: &Numbered) -> Result<String> {
+        let Some((name, down)) = &q.sort else { return Ok("t.id asc".to_owned()) };
+        let way = if *down { "desc" } else { "asc" };
+        Ok(match self.field(name)?.sortable()? {
+            // PostgreSQL takes a constant here for a mistake, or for the number of a column
+            constant if !constant.contains('.') || constant.starts_with('\'') => {
+                format!("(select {constant}) {way}, t.id {way}")
+            }
+            expr => format!("{expr} {way}, t.id {way}"),
+        })
+    }
+
     fn field(&self, name: &str) -> Result<&'static Field> {
         self.fields.iter().find(|f| f.name == name).ok_or_else(|| {
             let all: Vec<&str> = self.fields.iter().map(|f| f.name).collect();

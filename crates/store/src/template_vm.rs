@@ -97,13 +97,21 @@ impl Store {
         match (vms, inside) {
             (None, None) => Ok(Found { items: Vec::new(), total: 0 }),
             (Some(scope), None) => Ok(self.vms_query(scope, q).await?.map(vm)),
-            (None, Some(scope)) => Ok(self.inside(scope, q, (q.offset(), i64::from(q.size))).await?.map(within)),
+            (None, Some(scope)) => {
+                let place = (q.offset(), i64::from(q.size));
+                let (items, total) = tokio::join!(self.inside(scope, q, place), self.counted(&QUERY, scope, q));
+                Ok(Found { items: items?.into_iter().map(within).collect(), total: total? })
+            }
             (Some(vms), Some(inside)) if q.sort.is_none() => {
-                let mut found = self.vms_query(vms, q).await?.map(vm);
+                let (found, more) = tokio::join!(self.vms_query(vms, q), self.counted(&QUERY, inside, q));
+                let (mut found, more) = (found?.map(vm), more?);
                 let left = i64::from(q.size) - i64::try_from(found.items.len()).unwrap_or_default();
-                let more = self.inside(inside, q, ((q.offset() - found.total).max(0), left)).await?.map(within);
-                found.items.extend(more.items);
-                Ok(Found { items: found.items, total: found.total + more.total })
+                // a page that VMs fill has no room for them
+                if left > 0 && more > 0 {
+                    let place = ((q.offset() - found.total).max(0), left);
+                    found.items.extend(self.inside(inside, q, place).await?.into_iter().map(within));
+                }
+                Ok(Found { items: found.items, total: found.total + more })
             }
             (Some(vms), Some(inside)) => {
                 let (ids, total) = self.machines_in_order(vms, inside, q).await?;
@@ -115,10 +123,9 @@ impl Store {
         }
     }
 
-    async fn inside(&self, scope: Scope, q: &Numbered, (offset, limit): (i64, i64)) -> Result<Found<Inside>> {
-        let found = self.window(&QUERY, scope, q, (offset, limit), |r: Row| Ok(r)).await?;
-        let items = self.with_templates(found.items).await?;
-        Ok(Found { items: items.into_iter().map(|(_, one)| one).collect(), total: found.total })
+    async fn inside(&self, scope: Scope, q: &Numbered, place: (i64, i64)) -> Result<Vec<Inside>> {
+        let rows = self.rows(&QUERY, scope, q, place, |r: Row| Ok(r)).await?;
+        Ok(self.with_templates(rows).await?.into_iter().map(|(_, one)| one).collect())
     }
 
     async fn insides(&self, ids: &[Uuid]) -> Result<Vec<(Uuid, Inside)>> {

@@ -1,6 +1,9 @@
 //! As much XML as people send us, into a small tree. No DOCTYPE, no entities but the five of the standard: nothing
 //! can grow while it is read.
-use crate::fault::{Fault, Reason, Result, refuse, shown};
+use crate::{
+    fault::{Fault, Reason, Result, refuse, shown},
+    text::allowed,
+};
 
 /// How much of a document is read. More is refused.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +53,11 @@ impl Element {
 
     pub fn set_attr(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.attributes.push(Attribute { namespace: String::new(), name: name.into(), value: value.into() });
+    }
+
+    /// All attributes: namespace, name and value.
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.attributes.iter().map(|a| (a.namespace.as_str(), a.name.as_str(), a.value.as_str()))
     }
 
     /// All attributes, by their names alone.
@@ -131,7 +139,7 @@ impl<'a> Reader<'a> {
                 let (inner, rest) = after(rest, "]]>", "A CDATA section")?;
                 self.rest = rest;
                 match self.open.last_mut() {
-                    Some((element, ..)) => element.text.push_str(inner),
+                    Some((element, ..)) => element.text.push_str(characters(inner)?),
                     None => return refuse(Reason::Malformed, "", "There is text outside of the root."),
                 }
             } else if self.rest.starts_with("<!") {
@@ -227,9 +235,16 @@ impl<'a> Reader<'a> {
             if raw.len() >= self.limits.attributes {
                 return refuse(Reason::TooMany, written, format!("More than {} attributes.", self.limits.attributes));
             }
-            match name.strip_prefix("xmlns:") {
+            match name.strip_prefix("xmlns:").or((name == "xmlns").then_some("")) {
+                // every name is looked up in them
+                Some(_) if self.scopes.len() >= self.limits.attributes => {
+                    let most = self.limits.attributes;
+                    return refuse(Reason::TooMany, written, format!("More than {most} namespaces are declared."));
+                }
                 Some(prefix) => self.scopes.push((prefix, value)),
-                None if name == "xmlns" => self.scopes.push(("", value)),
+                None if name.ends_with(":xmlns") => {
+                    return refuse(Reason::Malformed, written, "An attribute can't be called xmlns.");
+                }
                 None => raw.push((name, value)),
             }
             rest = after;
@@ -318,9 +333,15 @@ fn decoded(text: &str) -> Result<String> {
         rest = &entity[end + 1..];
     }
     out.push_str(rest);
-    match out.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{80}'..='\u{9f}')) {
-        Some(_) => refuse(Reason::Malformed, "", "There are control characters in the text."),
-        None => Ok(out),
+    characters(&out)?;
+    Ok(out)
+}
+
+/// The text, if XML can carry all of it.
+fn characters(text: &str) -> Result<&str> {
+    match text.chars().all(allowed) {
+        true => Ok(text),
+        false => refuse(Reason::Malformed, "", "There are control characters in the text."),
     }
 }
 
@@ -330,7 +351,7 @@ fn numbered(name: &str) -> Option<char> {
         Some(hex) => u32::from_str_radix(hex, 16).ok()?,
         None => digits.parse().ok()?,
     };
-    char::from_u32(code).filter(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'))
+    char::from_u32(code).filter(|c| allowed(*c))
 }
 
 #[cfg(test)]
@@ -360,6 +381,7 @@ mod tests {
         let deep = format!("{}{}", "<a>".repeat(9), "</a>".repeat(9));
         let many = format!("<a>{}</a>", "<b/>".repeat(100));
         let long = format!("<a {}/>", (0..9).map(|n| format!("x{n}='1' ")).collect::<String>());
+        let spaces = format!("<a {}/>", (0..9).map(|n| format!("xmlns:x{n}='1' ")).collect::<String>());
         for (text, reason) in [
             ("<!DOCTYPE a><a/>", Reason::Entity),
             ("<a>&lol;</a>", Reason::Entity),
@@ -371,6 +393,12 @@ mod tests {
             (&deep, Reason::TooDeep),
             (&many, Reason::TooMany),
             (&long, Reason::TooMany),
+            (&spaces, Reason::TooMany),
+            ("<a>\u{1}</a>", Reason::Malformed),
+            ("<a><![CDATA[\u{1}]]></a>", Reason::Malformed),
+            ("<a b='\u{ffff}'/>", Reason::Malformed),
+            ("<a>&#x1;</a>", Reason::Entity),
+            ("<a xmlns:b='b' b:xmlns='c'/>", Reason::Malformed),
         ] {
             assert_eq!(parse(text, &LIMITS).expect_err(text).reason, reason, "{text}");
         }

@@ -1,4 +1,5 @@
 //! Writes a document from its first to its last character; nothing is built in between.
+use crate::{read::Element, text::allowed};
 use std::fmt::{Display, Write};
 
 /// Elements are opened with their attributes and closed by the end of the function that fills them, so none stays open.
@@ -46,15 +47,16 @@ impl Writer {
         self.out.push('>');
         let before = self.out.len();
         fill(self);
+        self.end(name, before);
+    }
+
+    /// What turned out to have nothing in it, of whatever kind, is written in one way.
+    fn end(&mut self, name: &str, before: usize) {
         if self.out.len() == before {
             self.out.pop();
             self.out.push_str("/>");
-        } else {
-            self.end(name);
+            return;
         }
-    }
-
-    fn end(&mut self, name: &str) {
         self.out.push_str("</");
         self.out.push_str(name);
         self.out.push('>');
@@ -74,9 +76,49 @@ impl Writer {
     pub fn text_with(&mut self, name: &str, attributes: &[(&str, &dyn Display)], value: impl Display) {
         self.begin(name, attributes);
         self.out.push('>');
+        let before = self.out.len();
         let _ = write!(Escaped(&mut self.out), "{value}");
-        self.end(name);
+        self.end(name, before);
     }
+
+    /// An element that was read, its text before its children. `prefixes` are those that stand for namespaces here, the empty
+    /// one for elements alone; what is in another namespace is written without a prefix.
+    pub fn read(&mut self, e: &Element, prefixes: &[(&str, &str)]) {
+        self.root(e, prefixes, &[]);
+    }
+
+    fn root(&mut self, e: &Element, prefixes: &[(&str, &str)], declared: &[(&str, &dyn Display)]) {
+        let named = |namespace: &str, name: &str, element: bool| {
+            let fits = |(prefix, of): &&(&str, &str)| *of == namespace && (element || !prefix.is_empty());
+            match prefixes.iter().find(fits) {
+                Some((prefix, _)) if !prefix.is_empty() && !namespace.is_empty() => format!("{prefix}:{name}"),
+                _ => name.to_owned(),
+            }
+        };
+        let name = named(&e.namespace, &e.name, true);
+        let own: Vec<(String, &str)> = e.attributes().map(|(of, n, value)| (named(of, n, false), value)).collect();
+        let own = own.iter().map(|(name, value)| (name.as_str(), value as &dyn Display));
+        let all: Vec<(&str, &dyn Display)> = declared.iter().copied().chain(own).collect();
+        self.el(&name, &all, |w| {
+            let _ = w.bare(&e.text);
+            e.children.iter().for_each(|c| w.read(c, prefixes));
+        });
+    }
+
+    fn bare(&mut self, text: &str) -> std::fmt::Result {
+        Escaped(&mut self.out).write_str(text)
+    }
+}
+
+/// A document that was read, with its prefixes declared at its root, in that order.
+pub fn again(root: &Element, prefixes: &[(&str, &str)]) -> String {
+    let names: Vec<String> =
+        prefixes.iter().map(|(p, _)| if p.is_empty() { "xmlns".to_owned() } else { format!("xmlns:{p}") }).collect();
+    let declared: Vec<(&str, &dyn Display)> =
+        names.iter().zip(prefixes).map(|(name, (_, of))| (name.as_str(), of as &dyn Display)).collect();
+    let mut w = Writer::document();
+    w.root(root, prefixes, &declared);
+    w.into_string()
 }
 
 /// What XML can't carry is left out; the rest is written so that it reads back as it was.
@@ -94,8 +136,8 @@ impl Write for Escaped<'_> {
                 '\n' => self.0.push_str("&#10;"),
                 '\r' => self.0.push_str("&#13;"),
                 '\t' => self.0.push_str("&#9;"),
-                c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
-                c => self.0.push(c),
+                c if allowed(c) => self.0.push(c),
+                _ => {}
             }
         }
         Ok(())

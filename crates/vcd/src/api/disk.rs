@@ -115,7 +115,9 @@ async fn edit(ask: Ask) -> Result<Answer> {
         bus,
         ..DiskSpec::default()
     };
-    let edited = disk::edit(ask.d(), &ask.actor, disk.id, disk.version, spec).await?;
+    let same = (&spec.name, &spec.description, spec.size_mb, spec.bus)
+        == (&disk.name, &disk.description, disk.size_mb, disk.bus);
+    let edited = if same { disk } else { disk::edit(ask.d(), &ask.actor, disk.id, disk.version, spec).await? };
     task::accepted_about(&ask, Action::DiskEdit, noted(&edited)).await
 }
 

@@ -4,7 +4,7 @@ use crate::{
     ask::{Ask, referred},
     routes::Routes,
     wire::{
-        doc::{document, owner_user},
+        doc::{NOBODY, document, owner_user},
         media,
     },
 };
@@ -47,8 +47,12 @@ async fn put(ask: Ask, kind: Kind) -> Result<Answer> {
     let what = owned(&ask, kind)?;
     let body = ask.xml("Owner")?;
     let user = body.child("User").ok_or_else(|| Error::BadRequest("Owner names nobody: it has no User.".into()))?;
+    let now = whose(&ask, what).await?.0;
+    if now.is_none() && user.attr("href").is_some_and(|href| href.ends_with(NOBODY)) {
+        return Ok(Answer::nothing());
+    }
     let to: UserId = referred(user, Kind::User)?;
-    if whose(&ask, what).await?.0 != Some(to) {
+    if now != Some(to) {
         owner::give(ask.d(), &ask.actor, what, to).await?;
     }
     Ok(Answer::nothing())

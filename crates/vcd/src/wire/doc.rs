@@ -57,6 +57,9 @@ pub(crate) fn reference(w: &mut Writer, element: &str, href: impl Display, id: i
     w.empty(element, &[("href", &href), ("id", &id), ("name", &name), ("type", &kind)]);
 }
 
+/// Where the user of what nobody has would be.
+pub(crate) const NOBODY: &str = "admin/user/none";
+
 /// Whose it is. What nobody has belongs to nobody we could name, and clients need a user there.
 pub(crate) fn owner(w: &mut Writer, base: &Base, owner: Option<UserId>, name: &str) {
     w.el("Owner", &[("type", &media::OWNER)], |w| owner_user(w, base, owner, name));
@@ -65,9 +68,6 @@ pub(crate) fn owner(w: &mut Writer, base: &Base, owner: Option<UserId>, name: &s
 pub(crate) fn owner_user(w: &mut Writer, base: &Base, owner: Option<UserId>, name: &str) {
     match owner {
         Some(id) => reference(w, "User", base.user(id), id.urn(), name, media::ADMIN_USER),
-        None => w.empty(
-            "User",
-            &[("href", &base.api("admin/user/none")), ("name", &"system"), ("type", &media::ADMIN_USER)],
-        ),
+        None => w.empty("User", &[("href", &base.api(NOBODY)), ("name", &"system"), ("type", &media::ADMIN_USER)]),
     }
 }

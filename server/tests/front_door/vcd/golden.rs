@@ -1,8 +1,9 @@
 //! Documents as they are, one of each type, so that nobody changes one without seeing it. A file that is not there is written: delete
 //! one to have it anew, and look at what differs.
-use super::{Program, client::path};
-use crate::stage::Stage;
-use model::{Kind, metadata::Entry};
+use super::{
+    client::path,
+    documents::{Document, Documents},
+};
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 /// Ids, times and what else differs from run to run have a number of their own, in the order in which they come.
@@ -64,111 +65,17 @@ fn hex(text: &str, before: &str) -> Option<usize> {
     (before.ends_with('-') && digits == 12).then_some(12)
 }
 
-fn file(name: &str) -> PathBuf {
+pub(super) fn file(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/front_door/vcd/golden").join(name)
 }
 
 #[tokio::test]
 async fn every_type_of_document_is_as_it_was() {
-    let stage = Stage::set().await;
-    stage.app.follow_changes();
-    let (d, admin) = (&stage.app.domain, &stage.admin);
-    let program = Program::sign_in(&stage.app, "acme", &admin.name).await;
-    let provider = Program::sign_in(&stage.app, "System", "administrator").await;
-    let vapp = stage.deploy("web-and-db", "shop").await;
-    let vm = stage.running(vapp).await.remove(0);
-    let vdc = stage.acme.vdc("prod");
-    let entry = Entry { key: "season".into(), value: "winter".into(), ..Entry::default() };
-    domain::metadata::put(d, admin, Kind::Vapp, vapp.0, vec![entry]).await.unwrap();
-    let form = model::network::NetworkForm {
-        name: "backbone".into(),
-        gateway: "192.168.7.1".into(),
-        prefix: "24".into(),
-        ranges: "192.168.7.10-192.168.7.20".into(),
-        ..Default::default()
-    };
-    let network = domain::network::create(d, admin, vdc, form).await.unwrap().id;
-    let template = stage.template("ubuntu-24.04").await.unwrap();
-    let task = stage.app.db.text("select id::text from tasks where operation = 'vapp.create' limit 1").await;
-    let template_doc = program.get(&format!("/api/vAppTemplate/vappTemplate-{}", template.id)).await.must(200);
-    let at = template_doc.text.find("/api/vAppTemplate/vm-").unwrap();
-    let template_vm = template_doc.text[at..at + 21 + 36].to_owned();
-    let profile = {
-        let doc = program.get(&format!("/api/vdc/{vdc}")).await.must(200);
-        let at = doc.text.find("/api/vdcStorageProfile/").unwrap();
-        doc.text[at..at + 23 + 36].to_owned()
-    };
-    let (org, user, role) = (stage.acme.id, stage.acme.admin(), admin.role);
-    let v = format!("/api/vApp/vapp-{vapp}");
-    let m = format!("/api/vApp/vm-{}", vm.id);
-    let mut wanted: Vec<(&str, String)> = vec![
-        ("versions.xml", "/api/versions".into()),
-        ("session.xml", "/api/session".into()),
-        ("org-list.xml", "/api/org".into()),
-        ("org.xml", format!("/api/org/{org}")),
-        ("admin-org.xml", format!("/api/admin/org/{org}")),
-        ("vdc.xml", format!("/api/vdc/{vdc}")),
-        ("admin-vdc.xml", format!("/api/admin/vdc/{vdc}")),
-        ("storage-profile.xml", profile),
-        ("catalog.xml", format!("/api/catalog/{}", template.catalog)),
-        ("admin-catalog.xml", format!("/api/admin/catalog/{}", template.catalog)),
-        ("catalog-item.xml", format!("/api/catalogItem/{}", template.id)),
-        ("template.xml", format!("/api/vAppTemplate/vappTemplate-{}", template.id)),
-        ("template-vm.xml", template_vm),
-        ("vapp.xml", v.clone()),
-        ("vm.xml", m.clone()),
-        ("task.xml", format!("/api/task/{task}")),
-        ("network.xml", format!("/api/network/{network}")),
-        ("user.xml", format!("/api/admin/user/{user}")),
-        ("role.xml", format!("/api/admin/role/{role}")),
-        ("query-list.xml", "/api/query".into()),
-        ("session.json", "/cloudapi/1.0.0/sessions/current".into()),
-        ("user.json", format!("/cloudapi/1.0.0/users/{}", user.urn())),
-        ("org.json", format!("/cloudapi/1.0.0/orgs/{}", org.urn())),
-        ("network.json", format!("/cloudapi/1.0.0/orgVdcNetworks/{}", network.urn())),
-    ];
-    for (name, rest) in [
-        ("lease.xml", "leaseSettingsSection"),
-        ("network-config.xml", "networkConfigSection"),
-        ("startup.xml", "startupSection"),
-        ("metadata.xml", "metadata"),
-        ("control-access.xml", "controlAccess"),
-        ("owner.xml", "owner"),
-    ] {
-        wanted.push((name, format!("{v}/{rest}")));
-    }
-    for (name, rest) in [
-        ("hardware.xml", "virtualHardwareSection"),
-        ("cpu.xml", "virtualHardwareSection/cpu"),
-        ("disks.xml", "virtualHardwareSection/disks"),
-        ("network-connection.xml", "networkConnectionSection"),
-        ("guest-customization.xml", "guestCustomizationSection"),
-        ("product-sections.xml", "productSections"),
-        ("operating-system.xml", "operatingSystemSection"),
-        ("capabilities.xml", "vmCapabilities"),
-        ("boot-options.xml", "bootOptions"),
-        ("runtime-info.xml", "runtimeInfoSection"),
-        ("snapshot.xml", "snapshotSection"),
-    ] {
-        wanted.push((name, format!("{m}/{rest}")));
-    }
-    let records =
-        ["orgVdc", "catalog", "vAppTemplate", "vApp", "vm", "orgVdcNetwork", "user", "role", "orgVdcStorageProfile"];
-    let records: Vec<(String, String)> = records
-        .map(|kind| (format!("query-{kind}.xml"), format!("/api/query?type={kind}&format=records&pageSize=2")))
-        .to_vec();
-    wanted.extend(records.iter().map(|(name, path)| (name.as_str(), path.clone())));
-    let of_provider = [
-        ("vcloud.xml", "/api/admin".to_owned()),
-        ("extension.xml", "/api/admin/extension".into()),
-        ("error.xml", "/api/vApp/vapp-x".into()),
-    ];
-
+    let world = Documents::set().await;
     let mut wrong = Vec::new();
-    let asked = wanted.iter().map(|w| (&program, w)).chain(of_provider.iter().map(|w| (&provider, w)));
-    for (by, (name, target)) in asked {
-        let said = by.get(&path(target)).await;
-        if *name != "error.xml" {
+    for Document { name, path: target, provider } in &world.all {
+        let said = world.by(*provider).get(&path(target)).await;
+        if name != "error.xml" {
             assert!(said.status.is_success(), "{name} {target}: {} {}", said.status, said.text);
         }
         let text = Plain::default().of(&said.text);

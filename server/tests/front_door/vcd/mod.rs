@@ -1,11 +1,15 @@
 //! The VCD API through the front door.
 mod administration;
+mod bodies;
 mod client;
 mod cloudapi;
+mod documents;
 mod flow;
 mod golden;
+mod hostile;
 mod isolation;
 mod query;
+mod roundtrip;
 mod sessions;
 mod tokens;
 

@@ -52,9 +52,11 @@ pub(crate) struct Shown {
 
 pub(crate) async fn shown(ask: &Ask, id: VappId) -> Result<Shown> {
     let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-    let profiles = machines::profiles(ask, vapp.vdc).await?;
-    let networks = networks::of(ask, &vapp, &vms).await?;
-    let latest = tasks::about(ask.d(), &ask.actor, vapp.org, id.0).await?;
+    let (profiles, networks, latest) = tokio::try_join!(
+        machines::profiles(ask, vapp.vdc),
+        networks::of(ask, &vapp, &vms),
+        tasks::about(ask.d(), &ask.actor, vapp.org, id.0),
+    )?;
     let tasks = latest.into_iter().filter(|t| !t.status.ended()).collect();
     Ok(Shown { vapp, vms: vms.into_iter().filter(|v| !v.deleted).collect(), profiles, networks, tasks })
 }

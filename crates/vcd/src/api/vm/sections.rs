@@ -76,6 +76,9 @@ async fn set_system(ask: Ask) -> Result<Answer> {
     let body = ask.xml("OperatingSystemSection")?;
     let vm = found(&ask).await?;
     let os_type = body.attr("osType").unwrap_or_default().trim().to_owned();
+    if os_type == spec::os_type(&vm) {
+        return reconfigure::nothing(&ask, &vm).await;
+    }
     let besides = Besides { os_type: kind_of_system(&os_type)?, ..vm.besides.clone() };
     keep(&ask, &vm, besides).await
 }
@@ -119,6 +122,9 @@ async fn set_capabilities(ask: Ask) -> Result<Answer> {
     keep(&ask, &vm, besides).await
 }
 
+/// For a machine of which nobody said another one.
+const ANY_PROTOCOL: &str = "IPV4";
+
 pub(crate) fn boot_options(w: &mut Writer, ask: &Ask, vm: &Vm) {
     let href = format!("{}/bootOptions/", ask.base().vm(vm.id));
     w.el("BootOptions", &[("href", &href)], |w| boot(w, vm));
@@ -131,7 +137,7 @@ fn boot(w: &mut Writer, vm: &Vm) {
     w.text("BootRetryEnabled", b.retry);
     w.text("BootRetryDelay", b.retry_delay_ms);
     w.text("EfiSecureBootEnabled", b.secure);
-    w.text("NetworkBootProtocol", if b.network_protocol.is_empty() { "IPV4" } else { &b.network_protocol });
+    w.text("NetworkBootProtocol", if b.network_protocol.is_empty() { ANY_PROTOCOL } else { &b.network_protocol });
 }
 
 async fn get_boot(ask: Ask) -> Result<Answer> {
@@ -149,7 +155,11 @@ pub(crate) fn read_boot(e: &Element, now: &BootOptions) -> Result<BootOptions> {
         retry: e.flag("BootRetryEnabled")?.unwrap_or(now.retry),
         retry_delay_ms: e.number("BootRetryDelay")?.unwrap_or(now.retry_delay_ms),
         secure: e.flag("EfiSecureBootEnabled")?.unwrap_or(now.secure),
-        network_protocol: e.word("NetworkBootProtocol").unwrap_or(&now.network_protocol).chars().take(16).collect(),
+        network_protocol: match e.word("NetworkBootProtocol") {
+            // what we say by ourselves is not the client's choice
+            None | Some(ANY_PROTOCOL) if now.network_protocol.is_empty() => String::new(),
+            said => said.unwrap_or(&now.network_protocol).chars().take(16).collect(),
+        },
     })
 }
 
