@@ -206,7 +206,7 @@ def makes(key, what, browser, path, without=(), **typed):
                 check(script is None, 'it prints something')
                 return 'says that there is none'
             check(script, 'it prints nothing')
-            script = re.sub(r'\bmy-(?!image)([a-z]+)\b', lambda m: called(m[0], key, tool), script)
+            script = re.sub(r'\bmy-(?!image)[a-z]+\b(?!-\w+-%s)' % RUN, lambda m: called(m[0], key, tool), script)
             if tool == 'curl':
                 run_curl(browser, page, script)
             elif tool == 'vcd-cli':

@@ -76,7 +76,14 @@ pub fn copy(site: &Site, v: &Vapp, into: &Vdc, name: &str) -> AsCode {
     let body = el("CloneVAppParams").attrs(&[VCLOUD]).attr("name", name).attr("deploy", false).attr("powerOn", false);
     let body = body.with(el("Source").attr("href", site.href(format_args!("api/vApp/vapp-{}", v.id))));
     let mut lines = in_vdc(site, &v.org_name, &v.vdc_name);
-    lines.push(shell::vcd(["vapp", "copy", &v.name, "-n", name, "-v", &into.name]));
+    // it wants a description, and looks for other VDCs in the organization that one signed in to
+    let elsewhere = if into.id == v.vdc { "" } else { into.name.as_str() };
+    let line = shell::vcd(["vapp", "copy", &v.name, "-n", name, "-d", &format!("Copy of {}", v.name)]);
+    lines.push(shell::with(line, &[("-v", elsewhere)]));
+    let vcd = match elsewhere.is_empty() || site.org == v.org_name {
+        true => Way::vcd([&v.name, name], lines),
+        false => Way::none("vcd-cli copies to other VDCs only for users of the organization itself."),
+    };
     let source = hcl::in_vdc(Block::data("vcd_vapp", &v.name), &v.org_name, &v.vdc_name).text("name", &v.name);
     let clone = hcl::in_vdc(Block::resource("vcd_cloned_vapp", name), &into.org_name, &into.name)
         .text("name", name)
@@ -87,7 +94,7 @@ pub fn copy(site: &Site, v: &Vapp, into: &Vdc, name: &str) -> AsCode {
     AsCode::of_form(
         Way::code(curl::post_xml(site, &format!("api/vdc/{}/action/cloneVApp", into.id), "cloneVAppParams", &body))
             .but(TASK),
-        Way::vcd([&v.name, name], lines),
+        vcd,
         hcl::all([source, clone]),
     )
 }
