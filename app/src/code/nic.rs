@@ -4,8 +4,9 @@ use super::{
     xml::{El, el, text},
 };
 use model::{
+    NetworkId,
     network::Network,
-    nic::{Adapter, Attach, IpMode, NicSpec},
+    nic::{Adapter, Attach, IpMode, Nic, NicSpec},
 };
 
 /// What the VDC's own network is called on VCD's wire.
@@ -85,6 +86,24 @@ pub(super) fn blocks(
         inside.push(block.text("adapter_type", adapter(nic.adapter)).is("is_primary", inside.is_empty()));
     }
     (beside, inside)
+}
+
+/// One that there is, as the provider reads it. `inside`: networks within the vApp.
+pub(super) fn imported(nic: &Nic, inside: &[NetworkId]) -> Block {
+    let block = Block::new("network");
+    let block = match nic.spec.attach {
+        Attach::Nothing => block.text("type", "none"),
+        Attach::Vdc => block.text("type", "org").text("name", VDC_NETWORK),
+        Attach::Network(id) => {
+            block.text("type", if inside.contains(&id) { "vapp" } else { "org" }).text("name", &nic.network_name)
+        }
+    };
+    let fixed = nic.spec.address.filter(|_| nic.spec.mode == IpMode::Manual);
+    block
+        .text("ip_allocation_mode", mode_word(nic.spec.mode))
+        .said("ip", &fixed.map(|a| a.to_string()).unwrap_or_default())
+        .text("adapter_type", adapter(nic.spec.adapter))
+        .is("is_primary", nic.spec.primary)
 }
 
 /// Is there one that only hubs know?

@@ -44,7 +44,7 @@ pub fn create(site: &Site, spec: &OrgSpec, admin: (&str, &str, &str)) -> AsCode 
         new.vcd(),
         shell::vcd(["org", "use", &site.org]),
     ];
-    let own = resource(name, full, spec);
+    let own = resource(name, full, spec, (true, false));
     let [secret, user] = new.terraform(&format!("vcd_org.{}.name", hcl::label(name)));
     let limited = spec.vdc_limit.is_some()
         || spec.limits != Default::default()
@@ -60,6 +60,10 @@ pub fn create(site: &Site, spec: &OrgSpec, admin: (&str, &str, &str)) -> AsCode 
             .but_if(limited, ours),
         hcl::all([secret, own, user])
             .but("The administrator's password is in TF_VAR_new_password.")
+            .but(format!(
+                "An organization's last administrator goes with it: terraform state rm vcd_org_user.{} before a destroy.",
+                hcl::label(new.name)
+            ))
             .but_if(limited, ours),
     )
 }
@@ -82,7 +86,7 @@ fn settings(spec: &OrgSpec) -> [El; 2] {
     [vapps, templates]
 }
 
-fn resource(name: &str, full: &str, spec: &OrgSpec) -> Block {
+fn resource(name: &str, full: &str, spec: &OrgSpec, (enabled, publishes): (bool, bool)) -> Block {
     let l = spec.leases;
     let vapps = Block::new("vapp_lease")
         .is("maximum_runtime_lease_in_sec", seconds(l.runtime_s))
@@ -96,9 +100,10 @@ fn resource(name: &str, full: &str, spec: &OrgSpec) -> Block {
         .text("name", name)
         .text("full_name", full)
         .said("description", &spec.description)
-        .is("is_enabled", true)
-        .is("delete_force", true)
-        .is("delete_recursive", true)
+        .is("is_enabled", enabled)
+        .is("can_publish_catalogs", publishes)
+        .is("delete_force", false)
+        .is("delete_recursive", false)
         .with(vapps)
         .with(templates)
 }
@@ -106,7 +111,7 @@ fn resource(name: &str, full: &str, spec: &OrgSpec) -> Block {
 pub fn thing(site: &Site, o: &Org) -> AsCode {
     let terraform = match site.provider && !o.is_provider {
         true => {
-            let own = resource(&o.name, &o.display_name, &OrgSpec::from(o));
+            let own = resource(&o.name, &o.display_name, &OrgSpec::from(o), (o.enabled, o.besides.publishes));
             hcl::all([Block::import("vcd_org", &o.name, &o.name), own]).but(IMPORT)
         }
         false => hcl::all([Block::data("vcd_org", &o.name).text("name", &o.name)])

@@ -5,7 +5,7 @@ use super::{
     in_vdc, named, shell, vm,
     xml::{VCLOUD, el},
 };
-use model::{Action, can, vapp::Vapp, vdc::Vdc, vm::Vm};
+use model::{Action, NetworkId, can, vapp::Vapp, vdc::Vdc, vm::Vm};
 
 /// So many of its VMs are written out.
 const MOST_VMS: usize = 20;
@@ -33,7 +33,8 @@ pub(super) fn power(can: impl Fn(Action) -> bool, on: Action, off: Action) -> Op
     }
 }
 
-pub fn thing(site: &Site, v: &Vapp, vms: &[Vm]) -> AsCode {
+/// `inside`: networks within it.
+pub fn thing(site: &Site, v: &Vapp, vms: &[Vm], inside: &[NetworkId]) -> AsCode {
     let path = format!("api/vApp/vapp-{}", v.id);
     let does = power(|a| can::vapp(v, a).is_ok(), Action::VappPowerOn, Action::VappShutdown);
     let mut calls = vec![("read it", curl::get(site, &path))];
@@ -49,7 +50,7 @@ pub fn thing(site: &Site, v: &Vapp, vms: &[Vm]) -> AsCode {
     // what was made without a vApp has one that nobody named
     let (terraform, separator) = match v.auto {
         true => {
-            let (blocks, separator) = vm::imported(&vms[..vms.len().min(1)], true);
+            let (blocks, separator) = vm::imported(&vms[..vms.len().min(1)], true, inside);
             (hcl::all(blocks).but("Its VM was made without a vApp of its own: Terraform has the VM alone."), separator)
         }
         false => {
@@ -59,9 +60,8 @@ pub fn thing(site: &Site, v: &Vapp, vms: &[Vm]) -> AsCode {
             let import = Block::import("vcd_vapp", &v.name, &parts.join(separator));
             let own = hcl::in_vdc(Block::resource("vcd_vapp", &v.name), &v.org_name, &v.vdc_name)
                 .text("name", &v.name)
-                .said("description", &v.description)
-                .is("power_on", v.vms.running > 0);
-            let (machines, _) = vm::imported_by(&vms[..vms.len().min(MOST_VMS)], false, separator);
+                .said("description", &v.description);
+            let (machines, _) = vm::imported_by(&vms[..vms.len().min(MOST_VMS)], false, inside, separator);
             (hcl::all([import, own].into_iter().chain(machines)).but(IMPORT), separator)
         }
     };

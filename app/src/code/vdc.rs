@@ -9,6 +9,7 @@ use super::{
 use model::{
     OrgId,
     quota::Limits,
+    storage::VdcPolicy,
     vdc::{AllocationModel, Vdc, VdcSpec},
 };
 
@@ -75,16 +76,18 @@ pub fn create(site: &Site, org: (OrgId, &str), spec: &VdcSpec, policy: &str) -> 
         Way::vcd([name], lines)
             .but_if(limited, "Limits of VMs and memory are not vcd-cli's to set.")
             .but_if(beyond, ours),
-        hcl::all([resource(org.1, name, spec, policy, true)]).but_if(beyond, ours),
+        hcl::all([resource(org.1, name, spec, &[(policy, 0)], true)]).but_if(beyond, ours),
     )
 }
 
-fn resource(org: &str, name: &str, spec: &VdcSpec, policy: &str, enabled: bool) -> Block {
+/// `profiles`: by name, with a limit in MB, 0 for none; the first is the default.
+fn resource(org: &str, name: &str, spec: &VdcSpec, profiles: &[(&str, i64)], enabled: bool) -> Block {
     let [cpu, memory] = capacity(spec.allocation_model, &spec.limits);
     let of =
         |name: &str, (allocated, limit): (i64, i64)| Block::new(name).is("allocated", allocated).is("limit", limit);
-    let profile =
-        Block::new("storage_profile").text("name", policy).is("limit", 0).is("default", true).is("enabled", true);
+    let profile = |(i, (name, limit)): (usize, &(&str, i64))| {
+        Block::new("storage_profile").text("name", name).is("limit", limit).is("default", i == 0).is("enabled", true)
+    };
     Block::resource("vcd_org_vdc", name)
         .text("org", org)
         .text("name", name)
@@ -93,20 +96,27 @@ fn resource(org: &str, name: &str, spec: &VdcSpec, policy: &str, enabled: bool) 
         .text("provider_vdc_name", ALL_HUBS)
         .is_if(spec.limits.vms.is_some(), "vm_quota", spec.limits.vms.unwrap_or(0))
         .is("enabled", enabled)
-        .is("delete_force", true)
-        .is("delete_recursive", true)
+        .is("delete_force", false)
+        .is("delete_recursive", false)
         .with(Block::new("compute_capacity").with(of("cpu", cpu)).with(of("memory", memory)))
-        .with(profile)
+        .and(profiles.iter().enumerate().map(profile))
 }
 
-/// `policies`: its storage, by name; the first is the default.
-pub fn thing(site: &Site, v: &Vdc, policies: &[String]) -> AsCode {
+/// `policies`: its storage; the first is the default.
+pub fn thing(site: &Site, v: &Vdc, policies: &[VdcPolicy]) -> AsCode {
     let mut lines = in_org(site, &v.org_name);
     lines.push(shell::vcd(["vdc", "info", &v.name]));
     let (id, separator) = hcl::import_id(&[&v.org_name, &v.name]);
-    let (terraform, separator) = match policies.first().filter(|_| site.provider) {
-        Some(policy) => {
-            let own = resource(&v.org_name, &v.name, &VdcSpec::from(v), policy, v.enabled);
+    let profiles: Vec<(&str, i64)> = policies.iter().map(|p| (p.name.as_str(), p.limit_mb.unwrap_or(0))).collect();
+    let (terraform, separator) = match profiles.first().filter(|_| site.provider) {
+        Some(_) => {
+            let b = &v.besides;
+            let own = resource(&v.org_name, &v.name, &VdcSpec::from(v), &profiles, v.enabled)
+                .is_if(b.network_quota != 0, "network_quota", b.network_quota)
+                .is_if(b.nic_quota != 0, "nic_quota", b.nic_quota)
+                .is_if(b.thin, "enable_thin_provisioning", true)
+                .is_if(b.fast, "enable_fast_provisioning", true)
+                .is_if(b.discovers_vms, "enable_vm_discovery", true);
             (hcl::all([Block::import("vcd_org_vdc", &v.name, &id), own]).but(IMPORT), separator)
         }
         None => {

@@ -7,9 +7,8 @@ use super::{
     xml::{El, OVF, VCLOUD, el, text},
 };
 use model::{
-    Action, SizingId, can, name,
+    Action, NetworkId, SizingId, can, name,
     network::Network,
-    nic::Attach,
     vapp::Vapp,
     vm::{Power, Vm, VmSpec},
 };
@@ -91,14 +90,19 @@ pub(super) fn sized(block: Block, sizing: Option<SizingId>, cpus: i32, memory_mb
 }
 
 /// Import blocks and resources for machines, and what stands between the names of their ids.
-pub(super) fn imported(vms: &[&Vm], alone: bool) -> (Vec<Block>, &'static str) {
+pub(super) fn imported(vms: &[&Vm], alone: bool, inside: &[NetworkId]) -> (Vec<Block>, &'static str) {
     let names: Vec<&str> = vms.iter().flat_map(|m| [m.org_name.as_str(), &m.vdc_name, &m.vapp_name, &m.name]).collect();
     let (_, separator) = hcl::import_id(&names);
-    imported_by(vms, alone, separator)
+    imported_by(vms, alone, inside, separator)
 }
 
-/// `alone`: made without a vApp, which is then nobody's business.
-pub(super) fn imported_by(vms: &[&Vm], alone: bool, separator: &'static str) -> (Vec<Block>, &'static str) {
+/// `alone`: made without a vApp, which is then nobody's business. `inside`: networks within the vApp.
+pub(super) fn imported_by(
+    vms: &[&Vm],
+    alone: bool,
+    inside: &[NetworkId],
+    separator: &'static str,
+) -> (Vec<Block>, &'static str) {
     let kind = if alone { "vcd_vm" } else { "vcd_vapp_vm" };
     let one = |m: &&Vm| {
         let parts = match alone {
@@ -111,20 +115,15 @@ pub(super) fn imported_by(vms: &[&Vm], alone: bool, separator: &'static str) -> 
             block.text("name", &m.name).said("description", &m.description).text("computer_name", &m.computer_name);
         let block = sized(block, m.sizing.as_ref().map(|(id, _)| *id), m.cpus, m.memory_mb)
             .is("power_on", m.power == Power::On);
-        let nics = m.nics.iter().filter_map(|n| {
-            let Attach::Network(_) = n.spec.attach else { return None };
-            let block = Block::new("network").text("type", "org").text("name", &n.network_name);
-            let block = block.text("ip_allocation_mode", nic::mode_word(n.spec.mode));
-            let fixed = n.spec.address.filter(|_| n.spec.mode == model::nic::IpMode::Manual);
-            Some(block.said("ip", &fixed.map(|a| a.to_string()).unwrap_or_default()))
-        });
+        // all of them: one that is left out would be taken away
+        let nics = m.nics.iter().map(|n| nic::imported(n, inside));
         [Block::import(kind, &m.name, &parts.join(separator)), block.and(nics)]
     };
     (vms.iter().flat_map(one).collect(), separator)
 }
 
-/// `alone`: made without a vApp.
-pub fn thing(site: &Site, m: &Vm, alone: bool) -> AsCode {
+/// `alone`: made without a vApp. `inside`: networks within the vApp.
+pub fn thing(site: &Site, m: &Vm, alone: bool, inside: &[NetworkId]) -> AsCode {
     let path = format!("api/vApp/vm-{}", m.id);
     let does = power(|a| can::vm(m, a).is_ok(), Action::VmPowerOn, Action::VmShutdown);
     let mut calls = vec![("read it", curl::get(site, &path))];
@@ -135,7 +134,7 @@ pub fn thing(site: &Site, m: &Vm, alone: bool) -> AsCode {
         calls.push((what, curl::post(site, &format!("{path}/power/action/{action}"))));
         lines.push(shell::vcd(["vm", verb, &m.vapp_name, &m.name]));
     }
-    let (blocks, separator) = imported(&[m], alone);
+    let (blocks, separator) = imported(&[m], alone, inside);
     AsCode::of_thing(
         Way::code(curl::steps(&calls)),
         Way::vcd([&m.vapp_name, &m.name], lines),

@@ -270,7 +270,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(v.name.clone())];
     let margin = margin(&visit, &v, template.as_ref(), &events);
-    let code = code::vapp::thing(&visit.site(), &v, &vms);
+    let code = code::vapp::thing(&visit.site(), &v, &vms, &vapp_networks::inside(&visit, v.id).await);
     Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin).code(code))
 }
 

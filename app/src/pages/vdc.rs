@@ -279,7 +279,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let name = v.name.clone();
-    let policies: Vec<String> = storage::choices(visit.domain(), v.id).await?.into_iter().map(|p| p.name).collect();
+    let policies = storage::choices(visit.domain(), v.id).await?;
     let code = code::vdc::thing(&visit.site(), &v, &policies);
     Ok(Sheet::new(name.clone(), ON, crumbs(&visit, name), body).margin(margin(&visit, &v, &events)).code(code))
 }

@@ -7,6 +7,7 @@ use super::{
     recent_tasks::task_table,
     sizes::{cpu_words, disk_words, memory_words},
     vapp::placement_section,
+    vapp_networks,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
     vm_agent, vm_disks, vm_guest, vm_media, vm_nics, vm_snapshots,
 };
@@ -65,7 +66,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let tags = super::tag::facts(&visit, &v).await?;
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(v.name.clone())];
-    let code = code::vm::thing(&visit.site(), &v, alone);
+    let code = code::vm::thing(&visit.site(), &v, alone, &vapp_networks::inside(&visit, v.vapp).await);
     Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin(&visit, &v, tags, &events)).code(code))
 }
 
