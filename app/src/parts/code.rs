@@ -43,7 +43,7 @@ pub fn CodePanel(code: AsCode, site: Site) -> impl IntoView {
     view! {
         <details class="fold as-code" id="as-code">
             <summary>
-                <Icon name=Icon::Code />
+                <Icon name=Icon::Right />
                 {title}
             </summary>
             <p class="hint">{lede}</p>
