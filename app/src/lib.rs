@@ -2,6 +2,8 @@
 pub mod islands;
 
 #[cfg(feature = "ssr")]
+pub mod code;
+#[cfg(feature = "ssr")]
 pub mod pages;
 #[cfg(feature = "ssr")]
 pub mod parts;

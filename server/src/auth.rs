@@ -2,7 +2,7 @@
 //! that a disabled user or a changed role counts at once on every replica.
 use crate::{
     AppState,
-    edge::{ClientAddr, RequestContext},
+    edge::{ClientAddr, OwnOrigin, RequestContext},
 };
 use app::portal::Visitor;
 use axum::{
@@ -43,7 +43,9 @@ pub async fn attach(State(state): State<AppState>, mut req: Request, next: Next)
         address: req.extensions().get::<ClientAddr>().map(|a| a.0.to_string()).unwrap_or_default(),
         request_id: context.as_ref().map(|c| c.id().to_owned()).unwrap_or_default(),
     };
-    let mut visitor = Visitor { origin: origin.clone(), https, ..Visitor::default() };
+    let base = req.extensions().get::<OwnOrigin>().map(|own| own.0.to_string());
+    let base = base.unwrap_or_else(|| "http://localhost".into());
+    let mut visitor = Visitor { origin: origin.clone(), https, base, ..Visitor::default() };
     if let Some(id) = &id {
         let hash = session_hash(id);
         match session::who(domain, &hash, origin, by_hand(&req)).await {

@@ -81,6 +81,7 @@ fn own(venv: &Path) -> Result<Vec<Suite>> {
         suite("pyvcloud", "pyvcloud_suite.py", false),
         suite("vcd-cli", "vcd_cli_suite.py", false),
         suite("terraform", "terraform_suite.py", true),
+        suite("as-code", "as_code_suite.py", false),
     ])
 }
 

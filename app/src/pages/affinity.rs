@@ -4,11 +4,12 @@ use super::{
     vdc::{ON, crumbs_below, find as find_vdc, find_to as find_vdc_to, href},
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
-use domain::affinity;
+use domain::{affinity, vdc};
 use leptos::prelude::*;
 use model::{
     Action, AffinityId, Error, Kind, Result, VdcId,
@@ -163,7 +164,9 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new(title, ON, crumbs_below(&visit, &v, "Add a rule"), body).still())
+    let wished = if fill.returned() { read(&fill.typed()).unwrap_or(start) } else { start };
+    let code = code::affinity::create(&visit.site(), &v, &wished, &vms);
+    Ok(Sheet::new(title, ON, crumbs_below(&visit, &v, "Add a rule"), body).still().code(code))
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
@@ -193,7 +196,9 @@ async fn edit_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new(title, ON, crumbs(&visit, &rule, "Edit"), body).still())
+    let org = vdc::get(visit.domain(), &visit.actor, rule.vdc).await.map(|v| v.org_name);
+    let code = org.ok().map(|org| code::affinity::thing(&visit.site(), &org, &rule));
+    Ok(Sheet::new(title, ON, crumbs(&visit, &rule, "Edit"), body).still().code(code))
 }
 
 async fn edit(visit: Visit, values: Values) -> Result<Done> {

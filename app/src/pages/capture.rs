@@ -5,6 +5,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Routes, Sheet, Values, Visit},
     shell::Crumb,
@@ -87,7 +88,11 @@ async fn page(visit: Visit) -> Result<Sheet> {
         Crumb::new(v.name.clone(), href(&visit, v.id, "")),
         Crumb::here("Capture"),
     ];
-    Ok(Sheet::new(format!("Capture {}", v.name), ON, crumbs, body).still())
+    let chosen = fill.value("catalog", "");
+    let into = catalogs.iter().find(|c| c.id.to_string() == chosen).or(catalogs.first());
+    let (name, text) = (fill.value("name", &v.name), fill.value("description", &v.description));
+    let code = into.map(|c| code::item::capture(&visit.site(), &v, c, &name, &text));
+    Ok(Sheet::new(format!("Capture {}", v.name), ON, crumbs, body).still().code(code))
 }
 
 async fn act(visit: Visit, values: Values) -> Result<Done> {

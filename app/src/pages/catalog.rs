@@ -1,6 +1,7 @@
 //! Catalogs in both portals: list, and the page of one with its templates. Their forms are in `catalog_form`.
 use super::{about::about_facts, catalog_form, owner::owner_words, sharing, sizes::memory_words};
 use crate::{
+    code,
     parts::*,
     portal::{Csv, ListView, Place, Routes, Sheet, Visit, org_link},
     shell::Crumb,
@@ -205,7 +206,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(c.name.clone())];
     let margin = margin(&visit, &c, with_whom(&visit, &c).await?);
-    Ok(Sheet::new(c.name.clone(), ON, crumbs, body).margin(margin))
+    let code = code::catalog::thing(&visit.site(), &c, visit.actor.provider || visit.actor.org == c.org);
+    Ok(Sheet::new(c.name.clone(), ON, crumbs, body).margin(margin).code(code))
 }
 
 /// The list's own filter by catalog is not offered: this page is one.

@@ -6,6 +6,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Place, Routes, Sheet, Values, Visit},
     shell::Crumb,
@@ -61,13 +62,15 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
             hint="They see it and can deploy from it. Who may change it is said by its sharing."
         />
     };
-    let whose = match &visit.place {
+    let (org_name, whose) = match &visit.place {
         Place::Provider => {
             let org = visit.domain().store.org(&visit.actor, Action::OrgView, org).await?;
-            format!("For {}.", org.name)
+            (org.name.clone(), format!("For {}.", org.name))
         }
-        Place::Tenant { .. } => String::new(),
+        Place::Tenant { name, .. } => (name.clone(), String::new()),
     };
+    let kept = CatalogSpec { open: fill.checked("open", "on", true), ..CatalogSpec::default() };
+    let code = code::catalog::create(&visit.site(), (org, &org_name), &read(&visit, &fill.typed(), kept));
     let body = view! {
         <PageHead title="New catalog" lede=whose />
         <form method="post" class="form" novalidate>
@@ -80,7 +83,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here("New")];
-    Ok(Sheet::new("New catalog", ON, crumbs, body).still())
+    Ok(Sheet::new("New catalog", ON, crumbs, body).still().code(code))
 }
 
 async fn fields(visit: &Visit, fill: &Fill, spec: &CatalogSpec) -> Result<AnyView> {

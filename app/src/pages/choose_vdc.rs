@@ -32,6 +32,12 @@ fn picked(visit: &Visit, vdcs: &[Vdc]) -> String {
     visit.fill().value("vdc", start)
 }
 
+/// The one that is chosen, or the first while none is: what is written as code names one.
+pub(super) fn likely_vdc<'a>(visit: &Visit, vdcs: &'a [Vdc]) -> Option<&'a Vdc> {
+    let id = picked(visit, vdcs);
+    vdcs.iter().find(|v| v.id.to_string() == id).or(vdcs.first())
+}
+
 pub(super) fn vdc_field(visit: &Visit, vdcs: &[Vdc]) -> AnyView {
     let mut choices = vec![Choice::new("", "Choose…")];
     choices.extend(vdcs.iter().map(|v| {

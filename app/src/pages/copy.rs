@@ -1,6 +1,7 @@
 //! The forms that copy and move vApps and VMs.
 use super::{choose_vdc::open_vdcs, form_error::form_error, vapp, vm};
 use crate::{
+    code,
     parts::*,
     portal::{Done, Routes, Sheet, Values, Visit},
     shell::Crumb,
@@ -85,7 +86,10 @@ async fn vapp_page(visit: Visit, action: Action) -> Result<Sheet> {
     });
     let title = format!("{word} {}", v.name);
     let body = view! { <PageHead title=title.clone() lede /> {form} }.into_any();
-    Ok(Sheet::new(title, vapp::ON, vapp::crumbs_below(&visit, &v, word), body).still())
+    let chosen = fill.value("vdc", v.vdc.to_string());
+    let into = vdcs.iter().find(|d| d.id.to_string() == chosen).or(vdcs.first()).filter(|_| !moves);
+    let code = into.map(|d| code::vapp::copy(&visit.site(), &v, d, &fill.value("name", format!("{} copy", v.name))));
+    Ok(Sheet::new(title, vapp::ON, vapp::crumbs_below(&visit, &v, word), body).still().code(code))
 }
 
 fn chosen_vdc(values: &Values) -> Result<VdcId> {
@@ -152,7 +156,10 @@ async fn vm_page(visit: Visit, action: Action) -> Result<Sheet> {
     let title = format!("{word} {}", m.name);
     let body = view! { <PageHead title=title.clone() lede /> {form} }.into_any();
     let crumbs: Vec<Crumb> = vm::crumbs_below(&visit, &m, word);
-    Ok(Sheet::new(title, vm::ON, crumbs, body).still())
+    let chosen = fill.value("vapp", m.vapp.to_string());
+    let into = targets.iter().find(|v| v.id.to_string() == chosen).or(targets.first()).filter(|_| !moves);
+    let code = into.map(|v| code::vm::copy(&visit.site(), &m, v, &fill.value("name", format!("{} copy", m.name))));
+    Ok(Sheet::new(title, vm::ON, crumbs, body).still().code(code))
 }
 
 fn chosen_vapp(values: &Values) -> Result<VappId> {

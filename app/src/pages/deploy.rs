@@ -1,7 +1,7 @@
 //! The form to deploy a template: a vApp with the template's VMs, in a VDC, at sizes of one's own.
 use super::{
     catalog::ON,
-    choose_vdc::{chosen_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
+    choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
     form_error::form_error,
     guest_fields::{self, preview_section},
     nic_fields,
@@ -12,6 +12,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -121,9 +122,17 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
     .into_any();
     let mut crumbs = crumbs(&visit, &t);
     crumbs.extend([Crumb::new(t.name.clone(), href(&visit, &t, "")), Crumb::here("Deploy")]);
-    let asked = read(&typed(&visit), &t, &networks).0;
+    let mut asked = read(&typed(&visit), &t, &networks).0;
     let margin = quota_margin(&visit, &vdcs, &vapp::amount(&t, &asked));
-    let sheet = Sheet::new(title, ON, crumbs, body).still();
+    (asked.version, asked.power_on) = (version, visit.fill().checked("power_on", "on", true));
+    let code = match likely_vdc(&visit, &vdcs) {
+        Some(vdc) => {
+            let policies = storage::choices(visit.domain(), vdc.id).await?;
+            Some(code::deploy::create(&visit.site(), vdc, &t, &asked, &networks, &policies))
+        }
+        None => None,
+    };
+    let sheet = Sheet::new(title, ON, crumbs, body).still().code(code);
     Ok(match margin {
         Some(margin) => sheet.margin(margin),
         None => sheet,

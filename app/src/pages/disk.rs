@@ -1,7 +1,7 @@
 //! Independent disks in both portals: list, page, and their forms.
 use super::{
     about::about_facts,
-    choose_vdc::{chosen_vdc, no_vdc, open_vdcs, vdc_field},
+    choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, vdc_field},
     form_error::form_error,
     recent_events::event_section,
     recent_tasks::task_table,
@@ -12,6 +12,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Csv, Done, ListView, Place, Routes, Sheet, Values, Visit, org_link, with_problems},
     shell::Crumb,
@@ -251,7 +252,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(d.name.clone())];
-    Ok(Sheet::new(d.name.clone(), ON, crumbs, body).margin(margin(&visit, &d, &events)))
+    let code = code::disk::thing(&visit.site(), &d);
+    Ok(Sheet::new(d.name.clone(), ON, crumbs, body).margin(margin(&visit, &d, &events)).code(code))
 }
 
 fn margin(visit: &Visit, d: &Disk, events: &[Event]) -> AnyView {
@@ -321,7 +323,22 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here("New")];
-    Ok(Sheet::new("New disk", ON, crumbs, body).still())
+    let (wished, _) = read(&fill.typed());
+    let code = likely_vdc(&visit, &vdcs).map(|v| code::disk::create(&visit.site(), v, &wished));
+    Ok(Sheet::new("New disk", ON, crumbs, body).still().code(code))
+}
+
+fn read(values: &Values) -> (DiskSpec, Problems) {
+    let mut problems = Problems::default();
+    let spec = DiskSpec {
+        name: values.text("name"),
+        description: values.text("description"),
+        size_mb: read_gb(values.get("size"), "size", &mut problems).unwrap_or_default(),
+        bus: read_bus(values, &mut problems),
+        policy: values.text("policy"),
+        slot: None,
+    };
+    (spec, problems)
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
@@ -329,21 +346,11 @@ async fn create(visit: Visit, values: Values) -> Result<Done> {
     d.attempt(&visit.actor, Action::DiskCreate, async { authorize(&visit.actor, Action::DiskCreate, mine(&visit)) })
         .await?;
     let vdcs = open_vdcs(&visit).await?;
-    let mut problems = Problems::default();
-    let size_mb = read_gb(values.get("size"), "size", &mut problems).unwrap_or_default();
-    let bus = read_bus(&values, &mut problems);
+    let (spec, problems) = read(&values);
     let mut sizes = Problems::default();
-    check_size(size_mb, &mut sizes);
+    check_size(spec.size_mb, &mut sizes);
     with_problems(problems, sizes.done())?;
     let vdc = chosen_vdc(&values, &vdcs)?;
-    let spec = DiskSpec {
-        name: values.text("name"),
-        description: values.text("description"),
-        size_mb,
-        bus,
-        policy: values.text("policy"),
-        slot: None,
-    };
     let name = spec.name.clone();
     let (id, _) = disk::create(d, &visit.actor, vdc.id, spec).await?;
     Ok(Done::new(href(&visit, id, ""), format!("Disk {name} is being made.")))

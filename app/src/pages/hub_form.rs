@@ -6,6 +6,7 @@ use super::{
     hub_page::check_list,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -62,7 +63,7 @@ pub(super) async fn tested_page(visit: Visit, found: Option<Found>) -> Result<Sh
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, LIST), Crumb::here("New")];
-    Ok(Sheet::new("Register a hub", ON, crumbs, body).still())
+    Ok(Sheet::new("Register a hub", ON, crumbs, body).still().code(code::hub::create()))
 }
 
 /// What a test found. Nothing was saved.

@@ -6,6 +6,7 @@ use super::{
     limits::whole,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Sheet, Visit},
     shell::Crumb,
@@ -51,7 +52,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let name = h.id.0.clone();
     let crumbs = vec![Crumb::new(ON, LIST), Crumb::here(name.clone())];
-    Ok(Sheet::new(name, ON, crumbs, body).margin(margin(&visit, &h)))
+    Ok(Sheet::new(name, ON, crumbs, body).margin(margin(&visit, &h)).code(code::hub::thing()))
 }
 
 /// While it does not answer: why, and what to do. What runs on it is not guessed.

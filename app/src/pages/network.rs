@@ -7,6 +7,7 @@ use super::{
     vm::{linked, vdc_link},
 };
 use crate::{
+    code,
     parts::*,
     portal::{Csv, Done, ListView, Place, Routes, Sheet, Values, Visit, org_link},
     shell::Crumb,
@@ -212,7 +213,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(n.name().to_owned())];
-    Ok(Sheet::new(n.name().to_owned(), ON, crumbs, body).margin(margin(&visit, &n, &events)))
+    let code = code::network::thing(&visit.site(), &n);
+    Ok(Sheet::new(n.name().to_owned(), ON, crumbs, body).margin(margin(&visit, &n, &events)).code(code))
 }
 
 fn facts(n: &Network) -> impl IntoView + use<> {

@@ -1,10 +1,11 @@
 //! The forms to make a network and to change one.
 use super::{
-    choose_vdc::{chosen_vdc, no_vdc, open_vdcs, vdc_field},
+    choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, vdc_field},
     form_error::form_error,
     network::{LIST, ON, crumbs_below, find, find_to, href},
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -59,7 +60,8 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here("New")];
-    Ok(Sheet::new("New network", ON, crumbs, body).still())
+    let code = likely_vdc(&visit, &vdcs).map(|v| code::network::create(&visit.site(), v, &read(&fill.typed())));
+    Ok(Sheet::new("New network", ON, crumbs, body).still().code(code))
 }
 
 fn type_field(fill: &Fill) -> AnyView {

@@ -5,6 +5,7 @@ use super::{
     organization_form, wishes,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Csv, Done, ListView, Routes, Sheet, Values, Visit},
     shell::Crumb,
@@ -159,7 +160,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let name = o.name.clone();
-    Ok(Sheet::new(name.clone(), ON, crumbs(name), body).margin(facts(&visit, &o)))
+    let code = code::org::thing(&visit.site(), &o);
+    Ok(Sheet::new(name.clone(), ON, crumbs(name), body).margin(facts(&visit, &o)).code(code))
 }
 
 /// The same for the organization itself.
@@ -175,7 +177,8 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
         {quota_section(&o)}
     }
     .into_any();
-    Ok(Sheet::new("Organization", "Organization", vec![Crumb::here("Organization")], body).margin(facts(&visit, &o)))
+    let (code, crumbs) = (code::org::thing(&visit.site(), &o), vec![Crumb::here("Organization")]);
+    Ok(Sheet::new("Organization", "Organization", crumbs, body).margin(facts(&visit, &o)).code(code))
 }
 
 fn quota_section(o: &Org) -> impl IntoView + use<> {

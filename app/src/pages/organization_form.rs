@@ -7,6 +7,7 @@ use super::{
     wishes,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -62,7 +63,11 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new("New organization", ON, crumbs("New"), body).still())
+    let typed = fill.typed();
+    let spec = wishes::read_org(&visit, &typed, read_spec(&typed, &mut Problems::default()));
+    let admin = (typed.get("admin_name"), typed.get("admin_full_name"), typed.get("admin_email"));
+    let code = code::org::create(&visit.site(), &spec, admin);
+    Ok(Sheet::new("New organization", ON, crumbs("New"), body).still().code(code))
 }
 
 fn name_section(fill: &Fill, o: &OrgSpec, locked: bool) -> impl IntoView + use<> {

@@ -1,6 +1,7 @@
 //! Roles in both portals: list and page. Their forms are in `role_form`.
 use super::{about::about_facts, rights::rights_list};
 use crate::{
+    code,
     parts::*,
     portal::{Csv, ListView, Place, Routes, Sheet, Visit},
     shell::Crumb,
@@ -183,7 +184,13 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(r.name.clone())];
     let margin = facts(&visit, &r);
-    Ok(Sheet::new(r.name, ON, crumbs, body).margin(margin))
+    let org = match (&visit.place, r.predefined()) {
+        (_, false) => &r.org_name,
+        (Place::Tenant { name, .. }, true) => name,
+        (Place::Provider, true) => &visit.actor.org_name,
+    };
+    let code = code::role::thing(&visit.site(), org, &r);
+    Ok(Sheet::new(r.name, ON, crumbs, body).margin(margin).code(code))
 }
 
 /// A predefined role can only be copied, and that has a button.

@@ -6,6 +6,7 @@ use super::{
     role::{LIST, ON, find, find_to, href, users_href},
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Place, Routes, Sheet, Values, Visit},
     shell::Crumb,
@@ -48,6 +49,8 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
         {name_fields(&fill, &start)}
     };
     let rights = rights_fields(&fill, start.rights, grantable, org.is_provider);
+    let wished = if fill.returned() { read_form(&fill.typed()) } else { start };
+    let code = code::role::create(&visit.site(), (org.id, &org.name), &wished);
     let (cancel, org) = (visit.at(LIST), org.id.to_string());
     let body = view! {
         <PageHead title="New role" lede="A set of rights to give to users." />
@@ -62,7 +65,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new("New role", ON, vec![Crumb::new(ON, cancel), Crumb::here("New")], body).still())
+    Ok(Sheet::new("New role", ON, vec![Crumb::new(ON, cancel), Crumb::here("New")], body).still().code(code))
 }
 
 /// What a new role begins with: nothing, or what the role in the address has as far as it can be given.

@@ -7,6 +7,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, ListView, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -217,7 +218,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let about = about_facts(&visit, (p.created_at, p.updated_at, &p.updated_by), p.id.urn());
     let margin = view! { <Section title="About"><Facts>{about}</Facts></Section> }.into_any();
     let crumbs = vec![Crumb::new(ON, LIST), Crumb::here(p.name.clone())];
-    Ok(Sheet::new(p.name.clone(), ON, crumbs, body).margin(margin))
+    let code = code::sizing::thing(&visit.site(), &p);
+    Ok(Sheet::new(p.name.clone(), ON, crumbs, body).margin(margin).code(code))
 }
 
 fn fields(fill: &Fill, spec: &SizingSpec, new: bool) -> AnyView {
@@ -283,7 +285,9 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new("New sizing policy", ON, vec![Crumb::new(ON, LIST), Crumb::here("New")], body).still())
+    let wished = if fill.returned() { read(&fill.typed(), &begin, true).0 } else { begin };
+    let code = code::sizing::create(&visit.site(), &wished);
+    Ok(Sheet::new("New sizing policy", ON, vec![Crumb::new(ON, LIST), Crumb::here("New")], body).still().code(code))
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {

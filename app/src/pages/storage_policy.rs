@@ -1,6 +1,7 @@
 //! Storage policies, for the provider: the list, the page of one with its class on each hub, and its forms.
 use super::{about::about_facts, form_error::form_error, vm_form::name_fields};
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, ListView, Routes, Sheet, Values, Visit},
     shell::Crumb,
@@ -166,7 +167,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let about = about_facts(&visit, (p.created_at, p.updated_at, &p.updated_by), p.id.urn());
     let margin = view! { <Section title="About"><Facts>{about}</Facts></Section> }.into_any();
     let crumbs = vec![Crumb::new(ON, LIST), Crumb::here(p.name.clone())];
-    Ok(Sheet::new(p.name.clone(), ON, crumbs, body).margin(margin))
+    Ok(Sheet::new(p.name.clone(), ON, crumbs, body).margin(margin).code(code::storage::thing(&visit.site(), &p)))
 }
 
 /// Which class it is there, and whether the hub has it.
@@ -284,7 +285,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, LIST), Crumb::here("New")];
-    Ok(Sheet::new("New storage policy", ON, crumbs, body).still())
+    Ok(Sheet::new("New storage policy", ON, crumbs, body).still().code(code::storage::create()))
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {

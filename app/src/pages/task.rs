@@ -1,5 +1,6 @@
 //! Tasks in both portals: what was asked for, how far it is, and the page of one of them.
 use crate::{
+    code,
     parts::*,
     portal::{Csv, ListView, Place, Routes, Sheet, Visit, object_link, org_link, task_state},
     shell::Crumb,
@@ -160,7 +161,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(format!("{title} {}", t.object_name))];
-    Ok(Sheet::new(title, ON, crumbs, body).margin(margin(&visit, &t)))
+    Ok(Sheet::new(title, ON, crumbs, body).margin(margin(&visit, &t)).code(code::task::thing(&visit.site(), t.id)))
 }
 
 fn facts(visit: &Visit, t: &Task) -> impl IntoView + use<> {

@@ -7,6 +7,7 @@ use super::{
     vm_media,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Place, Routes, Sheet, Visit},
     shell::Crumb,
@@ -108,7 +109,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let mut crumbs = crumbs(&visit, &t);
     crumbs.push(Crumb::here(t.name.clone()));
-    Ok(Sheet::new(t.name.clone(), ON, crumbs, body).margin(margin(&visit, &t, lease)))
+    let code = code::item::thing(&visit.site(), &t, visit.actor.provider || visit.actor.org == t.org);
+    Ok(Sheet::new(t.name.clone(), ON, crumbs, body).margin(margin(&visit, &t, lease)).code(code))
 }
 
 fn machines(t: &Template) -> impl IntoView + use<> {

@@ -7,6 +7,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     islands::Sending,
     parts::*,
     portal::{Done, Routes, Sheet, Values, Visit},
@@ -69,19 +70,23 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let mut crumbs = below(&visit, c.id, &c.name);
     crumbs.push(Crumb::here("Upload"));
-    Ok(Sheet::new(format!("Upload to {}", c.name), ON, crumbs, body).still())
+    let code = code::item::upload(&visit.site(), &c, &read(&fill.typed()));
+    Ok(Sheet::new(format!("Upload to {}", c.name), ON, crumbs, body).still().code(code))
+}
+
+fn read(values: &Values) -> UploadSpec {
+    UploadSpec {
+        name: values.text("name"),
+        description: values.text("description"),
+        kind: ItemKind::parse(values.get("kind")).unwrap_or_default(),
+        note: String::new(),
+    }
 }
 
 async fn begin(visit: Visit, values: Values) -> Result<Done> {
     let d = visit.domain();
     let c = d.attempt(&visit.actor, Action::TemplateUpload, find_catalog(&visit)).await?;
-    let spec = UploadSpec {
-        name: values.text("name"),
-        description: values.text("description"),
-        kind: ItemKind::parse(values.get("kind")).unwrap_or_default(),
-        note: String::new(),
-    };
-    let id = upload::begin(d, &visit.actor, c.id, spec).await?;
+    let id = upload::begin(d, &visit.actor, c.id, read(&values)).await?;
     Ok(Done::new(href(&visit, id, ""), "Choose the file now."))
 }
 
@@ -112,7 +117,7 @@ async fn version_page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let mut crumbs = template::crumbs(&visit, &t);
     crumbs.extend([Crumb::new(t.name.clone(), template::href(&visit, &t, "")), Crumb::here("New version")]);
-    Ok(Sheet::new(format!("New version of {}", t.name), ON, crumbs, body).still())
+    Ok(Sheet::new(format!("New version of {}", t.name), ON, crumbs, body).still().code(code::item::version()))
 }
 
 async fn begin_version(visit: Visit, values: Values) -> Result<Done> {
@@ -184,7 +189,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
         crumbs.push(Crumb::new(u.name.clone(), to));
     }
     crumbs.push(Crumb::here("Upload"));
-    let sheet = Sheet::new(format!("Upload of {}", u.name), ON, crumbs, body);
+    let code = code::item::upload_thing(&visit.site(), &u);
+    let sheet = Sheet::new(format!("Upload of {}", u.name), ON, crumbs, body).code(code);
     // while a file is chosen the page stays as it is
     Ok(if u.state == UploadState::Open { sheet.still() } else { sheet })
 }

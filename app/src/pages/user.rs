@@ -1,6 +1,7 @@
 //! Users in both portals: list, page, and what a button does to them. Their forms are in `user_form`.
 use super::{about::about_facts, limits::meters};
 use crate::{
+    code,
     parts::*,
     portal::{Csv, Done, ListView, Place, Routes, Sheet, Visit},
     shell::Crumb,
@@ -229,7 +230,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
         </Section>
     };
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(u.name.clone())];
-    Ok(Sheet::new(u.name, ON, crumbs, body).margin(margin.into_any()))
+    let code = code::user::thing(&visit.site(), &u);
+    Ok(Sheet::new(u.name, ON, crumbs, body).margin(margin.into_any()).code(code))
 }
 
 fn account(visit: &Visit, u: &User) -> impl IntoView + use<> {

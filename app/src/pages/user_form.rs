@@ -6,6 +6,7 @@ use super::{
     user::{LIST, ON, find, find_to, href},
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Place, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -15,7 +16,7 @@ use leptos::prelude::*;
 use model::{
     Action, Problems, Result, RoleId, can,
     quota::Limits,
-    role::Role,
+    role::{Predefined, Role},
     user::{NewUser, Password, User, UserSpec},
 };
 
@@ -63,6 +64,13 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
         <SelectField name="role" label="Role" choices value=fill.value("role", "") error=fill.error("role") width=Width::Half />
     };
     let limits = limits(&fill, &Limits::default());
+    let spec = read_spec(&fill.typed(), &mut Problems::default());
+    // until one is chosen, one that can do little stands for it
+    let likely = roles
+        .iter()
+        .find(|r| r.id == spec.role)
+        .or_else(|| roles.iter().find(|r| r.id == Predefined::VappUser.id()).or(roles.first()));
+    let code = likely.map(|r| code::user::create(&visit.site(), (org.id, &org.name), &spec, (r.id, &r.name)));
     let (cancel, org) = (visit.at(LIST), org.id.to_string());
     let body = view! {
         <PageHead title="New user" lede="Somebody who signs in with a password kept here." />
@@ -75,7 +83,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
         </form>
     }
     .into_any();
-    Ok(Sheet::new("New user", ON, vec![Crumb::new(ON, cancel), Crumb::here("New")], body).still())
+    Ok(Sheet::new("New user", ON, vec![Crumb::new(ON, cancel), Crumb::here("New")], body).still().code(code))
 }
 
 /// In the provider's portal it is said whose user it is.

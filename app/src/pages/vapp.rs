@@ -13,6 +13,7 @@ use super::{
     vm::{hub_link, linked, row_menu, silent_note, vdc_link},
 };
 use crate::{
+    code,
     parts::*,
     portal::{Csv, Done, ListView, Place, Routes, Sheet, Visit, org_link},
     shell::Crumb,
@@ -269,7 +270,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(v.name.clone())];
     let margin = margin(&visit, &v, template.as_ref(), &events);
-    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin))
+    let code = code::vapp::thing(&visit.site(), &v, &vms, &vapp_networks::inside(&visit, v.id).await);
+    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin).code(code))
 }
 
 fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {

@@ -1,6 +1,6 @@
 //! Forms about vApps: an empty one, its name, one more VM, and the page before it is deleted.
 use super::{
-    choose_vdc::{chosen_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
+    choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
     form_error::form_error,
     nic_fields,
     sizes::{read_cpus, read_gb, vm_words},
@@ -9,6 +9,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
@@ -16,7 +17,7 @@ use crate::{
 use domain::{network, sizing, vapp, vapp_network, vdc, vm};
 use leptos::prelude::*;
 use model::{
-    Action, Problems, Result, can,
+    Action, Problems, Result, SizingId, can,
     decide::authorize,
     network::Network,
     nic::NicSpec,
@@ -68,7 +69,9 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here("New")];
-    Ok(Sheet::new("New vApp", ON, crumbs, body).still())
+    let code = likely_vdc(&visit, &vdcs)
+        .map(|v| code::vapp::create(&visit.site(), v, &fill.value("name", ""), &fill.value("description", "")));
+    Ok(Sheet::new("New vApp", ON, crumbs, body).still().code(code))
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
@@ -120,6 +123,8 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
     let fill = visit.fill();
     let title = format!("Add a VM to {}", v.name);
     let networks = networks(&visit, &v).await?;
+    let all = sizing::choices(visit.domain(), &[v.vdc]).await?;
+    let first = all.iter().find(|p| p.is_default).map(|p| p.id);
     let form = match can::vapp(&v, Action::VmCreate) {
         Err(why) if !fill.returned() => {
             let text = format!("Not now: {why}");
@@ -128,8 +133,6 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
         }
         _ => {
             let names = name_fields(&fill, "", "", "Unique in the vApp. The guest's host name is made from it.");
-            let all = sizing::choices(visit.domain(), &[v.vdc]).await?;
-            let first = all.iter().find(|p| p.is_default).map(|p| p.id);
             let policy =
                 choice(&fill, &all, "Its own, as below", first, "With a policy CPU and memory below do not count.");
             let (size, on) = (size_fields(&fill), fill.checked("power_on", "on", true));
@@ -158,7 +161,8 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
         {form}
     }
     .into_any();
-    let sheet = Sheet::new(title, ON, crumbs_below(&visit, &v, "Add a VM"), body).still();
+    let code = code::vm::add(&visit.site(), &v, &wished(&fill, &networks, first), &networks);
+    let sheet = Sheet::new(title, ON, crumbs_below(&visit, &v, "Add a VM"), body).still().code(code);
     let of = vdc::get(visit.domain(), &visit.actor, v.vdc).await.ok();
     let asked = match fill.returned() {
         true => read_vm(&typed(&fill), &[]).0.amount(),
@@ -170,8 +174,12 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
     })
 }
 
+/// Field, label, what it begins with, unit.
+const SIZES: [(&str, &str, &str, &str); 3] =
+    [("cpus", "CPU", "2", "vCPU"), ("memory", "Memory", "4", "GB"), ("disk", "Disk", "20", "GB")];
+
 fn size_fields(fill: &Fill) -> AnyView {
-    [("cpus", "CPU", "2", "vCPU"), ("memory", "Memory", "4", "GB"), ("disk", "Disk", "20", "GB")]
+    SIZES
         .map(|(name, label, start, unit)| {
             let (value, error) = (fill.value(name, start), fill.error(name));
             view! { <NumberField name label value unit error width=Width::Third /> }
@@ -183,6 +191,20 @@ fn size_fields(fill: &Fill) -> AnyView {
 /// The size fields of a form that came back.
 fn typed(fill: &Fill) -> Values {
     Values::from_pairs(["cpus", "memory", "disk"].map(|name| (name, fill.value(name, ""))))
+}
+
+/// What the form would ask for as it stands: typed, or what its fields begin with.
+fn wished(fill: &Fill, networks: &[Network], sizing: Option<SizingId>) -> VmSpec {
+    if fill.returned() {
+        return read_vm(&fill.typed(), networks).0;
+    }
+    let start = SIZES.map(|(name, _, start, _)| (name, start.to_owned()));
+    VmSpec {
+        sizing,
+        nics: vec![NicSpec::default()],
+        power: Power::On,
+        ..read_vm(&Values::from_pairs(start), networks).0
+    }
 }
 
 /// What its NICs can be plugged into.

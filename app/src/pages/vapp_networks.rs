@@ -12,7 +12,7 @@ use crate::{
 use domain::{network, vapp_network};
 use leptos::prelude::*;
 use model::{
-    Action, Error, NetworkId, Result, can,
+    Action, Error, NetworkId, Result, VappId, can,
     network::{Network, NetworkForm},
     nic::{Attach, Nic},
     vapp::Vapp,
@@ -169,6 +169,12 @@ fn table(visit: &Visit, vms: &[Vm]) -> AnyView {
         return ().into_any();
     }
     view! { <Table caption="The NICs of its VMs" heads>{rows}</Table> }.into_any()
+}
+
+/// The networks that are within one vApp; none for those who may not see that.
+pub(super) async fn inside(visit: &Visit, vapp: VappId) -> Vec<NetworkId> {
+    let all = vapp_network::list(visit.domain(), &visit.actor, vapp).await.unwrap_or_default();
+    all.into_iter().filter(|n| n.vapp.is_some()).map(|n| n.id).collect()
 }
 
 fn list(visit: &Visit, v: &Vapp, networks: &[Network], edits: bool) -> AnyView {

@@ -8,11 +8,12 @@ use super::{
     vdc_form, vdc_sizing, vdc_storage, wishes,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Csv, Done, ListView, Place, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
-use domain::{event, task, vdc};
+use domain::{event, storage, task, vdc};
 use leptos::prelude::*;
 use model::{
     Action, Kind, Result, VdcId, can,
@@ -278,7 +279,9 @@ async fn page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let name = v.name.clone();
-    Ok(Sheet::new(name.clone(), ON, crumbs(&visit, name), body).margin(margin(&visit, &v, &events)))
+    let policies = storage::choices(visit.domain(), v.id).await?;
+    let code = code::vdc::thing(&visit.site(), &v, &policies);
+    Ok(Sheet::new(name.clone(), ON, crumbs(&visit, name), body).margin(margin(&visit, &v, &events)).code(code))
 }
 
 fn margin(visit: &Visit, v: &Vdc, events: &[Event]) -> AnyView {

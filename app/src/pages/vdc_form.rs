@@ -7,13 +7,16 @@ use super::{
     wishes,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Fill, Place, Sheet, Values, Visit, with_problems},
 };
-use domain::vdc;
+use domain::{storage, vdc};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result,
+    decide::Resource,
+    list::{ListQuery, POLICIES},
     org::Org,
     quota::Measure,
     vdc::{AllocationModel, Vdc, VdcSpec},
@@ -66,7 +69,34 @@ pub(super) async fn new_page(visit: Visit) -> Result<Sheet> {
         {form}
     }
     .into_any();
-    Ok(Sheet::new("New VDC", ON, crumbs(&visit, "New"), body).still())
+    let code = code::vdc::create(
+        &visit.site(),
+        (org.id, &org.name),
+        &wished(&visit, &fill.typed()),
+        &first_policy(&visit).await?,
+    );
+    Ok(Sheet::new("New VDC", ON, crumbs(&visit, "New"), body).still().code(code))
+}
+
+/// What was typed so far, whatever is wrong with it.
+fn wished(visit: &Visit, typed: &Values) -> VdcSpec {
+    VdcSpec {
+        name: typed.text("name"),
+        description: typed.text("description"),
+        allocation_model: AllocationModel::parse(typed.get("allocation_model")).unwrap_or_default(),
+        limits: typed.limits(&mut Problems::default()),
+        ..wishes::read_vdc(visit, typed, VdcSpec::default())
+    }
+}
+
+/// The storage policy that new VDCs begin with, for those who know of policies.
+async fn first_policy(visit: &Visit) -> Result<String> {
+    if !visit.actor.may(Action::PolicyList, Resource::Installation) {
+        return Ok(String::new());
+    }
+    let query = ListQuery { limit: 1000, ..ListQuery::first(&POLICIES) };
+    let all = storage::list(visit.domain(), &visit.actor, &query).await?.items;
+    Ok(all.into_iter().find(|p| p.is_default).map(|p| p.name).unwrap_or_default())
 }
 
 /// `now`: the VDC that is edited.

@@ -7,10 +7,12 @@ use super::{
     recent_tasks::task_table,
     sizes::{cpu_words, disk_words, memory_words},
     vapp::placement_section,
+    vapp_networks,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
     vm_agent, vm_disks, vm_guest, vm_media, vm_nics, vm_snapshots,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Place, Sheet, Visit, org_link},
     shell::Crumb,
@@ -27,10 +29,10 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         view! { <Section title="Recent tasks">{table}</Section> }
     });
     let events = event::about(visit.domain(), &visit.actor, v.org, v.id.0).await?;
-    let placement = match visit.place {
-        Place::Provider => vapp::get(visit.domain(), &visit.actor, v.vapp).await?.placement,
-        _ => None,
-    };
+    // who may see a VM alone is not shown the rest of its vApp
+    let of = vapp::get(visit.domain(), &visit.actor, v.vapp).await.ok();
+    let alone = of.as_ref().is_some_and(|of| of.auto);
+    let placement = of.and_then(|of| of.placement).filter(|_| visit.place == Place::Provider);
     let placement = placement.map(|p| placement_section(&visit, &p));
     let (addresses, hardware) = (addresses(&v), hardware(&v));
     let resizes = may(&visit, &v, Action::VmResize) && can::vm(&v, Action::VmResize).is_ok();
@@ -64,7 +66,8 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let tags = super::tag::facts(&visit, &v).await?;
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(v.name.clone())];
-    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin(&visit, &v, tags, &events)))
+    let code = code::vm::thing(&visit.site(), &v, alone, &vapp_networks::inside(&visit, v.vapp).await);
+    Ok(Sheet::new(v.name.clone(), ON, crumbs, body).margin(margin(&visit, &v, tags, &events)).code(code))
 }
 
 fn acts(visit: &Visit, v: &Vm) -> AnyView {

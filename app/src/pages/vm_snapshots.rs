@@ -5,6 +5,7 @@ use super::{
     vm_form::name_fields,
 };
 use crate::{
+    code,
     parts::*,
     portal::{Done, Routes, Sheet, Values, Visit},
 };
@@ -143,7 +144,8 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     }
     .into_any();
     let crumbs = crumbs_below(&visit, &v, "Take a snapshot");
-    Ok(Sheet::new(format!("Take a snapshot of {}", v.name), ON, crumbs, body).still())
+    let code = code::snapshot::create(&visit.site(), &v, &fill.value("name", ""), &fill.value("description", ""));
+    Ok(Sheet::new(format!("Take a snapshot of {}", v.name), ON, crumbs, body).still().code(code))
 }
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {

@@ -19,7 +19,7 @@ pub fn Copy(
 }
 
 #[component]
-fn CopyButton(value: String, what: String) -> impl IntoView {
+pub(super) fn CopyButton(value: String, what: String) -> impl IntoView {
     view! {
         <button type="button" aria-label=format!("Copy {what}") data-copy=value>
             <Icon name=Icon::Copy />

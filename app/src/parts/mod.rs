@@ -3,6 +3,7 @@
 mod answer;
 mod badge;
 mod button;
+mod code;
 mod confirm;
 mod copy;
 mod diff;
@@ -25,6 +26,7 @@ mod tray;
 mod words;
 
 pub use self::{
-    answer::*, badge::*, button::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*, menu::*,
-    meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*, tray::*, words::*,
+    answer::*, badge::*, button::*, code::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*,
+    menu::*, meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*, tray::*,
+    words::*,
 };

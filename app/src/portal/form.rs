@@ -106,6 +106,11 @@ impl Fill {
         Fill(state)
     }
 
+    /// What was typed; nothing, if the form was not sent yet.
+    pub fn typed(&self) -> Values {
+        self.0.as_ref().map(|s| s.values.clone()).unwrap_or_default()
+    }
+
     /// Was the form sent and did it come back?
     pub fn returned(&self) -> bool {
         self.0.is_some()

@@ -1,7 +1,11 @@
 //! From a page to an answer. The page is a function that is run while the document renders, so that its views are made
 //! in the right place; status, cookies and policy are set meanwhile.
 use super::{Ask, Sheet, Values, Visit, answer, flash, form::FormState, frame::frame};
-use crate::shell::{Frame, Layout, SiteRoot, html_document};
+use crate::{
+    code::Site,
+    parts::CodePanel,
+    shell::{Frame, Layout, SiteRoot, html_document},
+};
 use axum::{
     body::Body,
     http::{HeaderValue, Request, StatusCode, header, request::Parts},
@@ -31,7 +35,7 @@ where
             };
             match page(visit.clone()).await {
                 Ok(sheet) => match frame(&visit, sheet.on).await {
-                    Ok(frame) => (failure, laid_out(frame, sheet)),
+                    Ok(frame) => (failure, laid_out(frame, &visit.site(), sheet)),
                     Err(e) => bare(e, &path, &request_id),
                 },
                 Err(e) => framed(e, &visit).await,
@@ -114,7 +118,7 @@ async fn framed(e: Error, visit: &Visit) -> Shown {
     };
     let body = answer::body(&e, path, request_id, Some(visit));
     let sheet = Sheet { live: false, ..Sheet::new(answer::title(&e), "", answer::crumbs(&e), body) };
-    (Some(e), laid_out(frame, sheet))
+    (Some(e), laid_out(frame, &visit.site(), sheet))
 }
 
 fn bare(e: Error, path: &str, request_id: &str) -> Shown {
@@ -130,8 +134,10 @@ fn bare(e: Error, path: &str, request_id: &str) -> Shown {
     (Some(e), view)
 }
 
-fn laid_out(frame: Frame, sheet: Sheet) -> AnyView {
-    let Sheet { title, crumbs, live, body, margin, .. } = sheet;
+fn laid_out(frame: Frame, site: &Site, sheet: Sheet) -> AnyView {
+    let Sheet { title, crumbs, live, body, margin, code, .. } = sheet;
+    let code = code.map(|code| view! { <CodePanel code site=site.clone() /> });
+    let body = view! { {body} {code} };
     match margin {
         Some(margin) => view! { <Layout frame title crumbs live margin>{body}</Layout> }.into_any(),
         None => view! { <Layout frame title crumbs live>{body}</Layout> }.into_any(),

@@ -1,6 +1,9 @@
 //! A request as a page sees it: who asks, in which of the two portals, for what.
 use super::{Fill, Values, flash};
-use crate::shell::{Crumb, Theme};
+use crate::{
+    code::{AsCode, Site},
+    shell::{Crumb, Theme},
+};
 use axum::{
     extract::{FromRequestParts, RawPathParams},
     http::{Uri, header, request::Parts},
@@ -45,6 +48,8 @@ pub struct Visitor {
     pub session_hash: Vec<u8>,
     /// Over https: cookies are marked so.
     pub https: bool,
+    /// This site as the visitor sees it: `https://cloud.example.com`.
+    pub base: String,
 }
 
 /// A request before it is clear whether somebody is signed in.
@@ -222,6 +227,12 @@ impl Visit {
         Ok(query)
     }
 
+    /// Where what is written as code is for.
+    pub fn site(&self) -> Site {
+        let (org, user) = (self.actor.org_name.clone(), self.actor.name.clone());
+        Site { base: self.ask.visitor.base.clone(), org, user, provider: self.actor.provider }
+    }
+
     /// What the fields of this page's form hold.
     pub fn fill(&self) -> Fill {
         Fill::new(self.ask.form.clone())
@@ -238,11 +249,13 @@ pub struct Sheet {
     pub live: bool,
     pub body: AnyView,
     pub margin: Option<AnyView>,
+    /// The same as code, at its foot.
+    pub code: Option<AsCode>,
 }
 
 impl Sheet {
     pub fn new(title: impl Into<String>, on: &'static str, crumbs: Vec<Crumb>, body: AnyView) -> Sheet {
-        Sheet { title: title.into(), on, crumbs, live: true, body, margin: None }
+        Sheet { title: title.into(), on, crumbs, live: true, body, margin: None, code: None }
     }
 
     /// For pages with a form: they stay as they are.
@@ -253,6 +266,11 @@ impl Sheet {
 
     pub fn margin(mut self, margin: AnyView) -> Sheet {
         self.margin = Some(margin);
+        self
+    }
+
+    pub fn code(mut self, code: impl Into<Option<AsCode>>) -> Sheet {
+        self.code = code.into();
         self
     }
 }

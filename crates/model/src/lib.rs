@@ -53,6 +53,6 @@ pub use fields::{Fields, RIGHTS_APART, conflict, field_changes};
 pub use hub::HubId;
 pub use id::{
     AffinityId, AuditId, CatalogId, DiskId, EventId, ImageId, Kind, NetworkId, OrgId, PolicyId, RoleId, SizingId,
-    SnapshotId, TaskId, TemplateId, TokenId, UploadId, UserId, VappId, VdcId, VmId,
+    SnapshotId, TaskId, TemplateId, TokenId, UploadId, UserId, VappId, VdcId, VmId, mixed,
 };
 pub use right::{Right, Rights};

@@ -2,6 +2,7 @@
 use crate::{Error, FieldError, Fields, HubId, OrgId, PolicyId, Problems, Result, VdcId, name, quota::Measure};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StoragePolicy {
@@ -142,6 +143,11 @@ pub struct VdcPolicy {
     pub used_mb: i64,
     /// Taken where nobody says another.
     pub is_default: bool,
+}
+
+/// The id of a storage policy within a VDC, on VCD's wire: each VDC has its own profile of it.
+pub fn profile_id(vdc: VdcId, policy: PolicyId) -> Uuid {
+    crate::mixed(vdc.0, policy.0)
 }
 
 /// What can be set in a VDC's profile.

@@ -10,6 +10,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 /// One machine of a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,6 +199,25 @@ pub struct Template {
     pub created_at: OffsetDateTime,
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
+}
+
+/// Changes the version of a UUID from 7 to 8 and back: ids that stand for something within another thing are made by it, so that they
+/// differ from the thing's own and lead back to it.
+const WITHIN: u128 = 0xf << 76;
+
+/// The id that a machine of a template has on VCD's wire, by its place in it.
+pub fn vm_id(template: TemplateId, index: usize) -> Uuid {
+    let id = template.0.as_u128() ^ WITHIN;
+    let low = (id as u16).wrapping_add(index as u16 + 1);
+    Uuid::from_u128((id & !0xffff) | u128::from(low))
+}
+
+/// The templates that such an id can be of, each with the machine's place in it.
+pub fn templates_of(vm: Uuid) -> impl Iterator<Item = (TemplateId, usize)> {
+    (0..crate::vapp::MOST_VMS).map(move |index| {
+        let low = (vm.as_u128() as u16).wrapping_sub(index as u16 + 1);
+        (TemplateId(Uuid::from_u128(((vm.as_u128() & !0xffff) | u128::from(low)) ^ WITHIN)), index)
+    })
 }
 
 /// A machine inside a template, by its place in it.

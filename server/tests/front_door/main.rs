@@ -9,6 +9,7 @@ mod support;
 mod affinity;
 mod agents;
 mod api_docs;
+mod as_code;
 mod bad_input;
 mod cli;
 mod copies;

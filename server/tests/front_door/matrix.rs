@@ -14,7 +14,7 @@ use world::{Session, World};
 
 /// Who gets in.
 #[derive(Clone, Copy, Debug)]
-enum Takes {
+pub(crate) enum Takes {
     /// Nothing: who is signed in gets the second status, who is not the first.
     Nothing(u16, u16),
     /// Anybody who is signed in.
@@ -28,11 +28,11 @@ enum Takes {
 use Takes::*;
 
 /// Method, address, who gets in, and what the address's `{id}` is.
-type Line = (&'static str, &'static str, Takes, Option<Kind>);
+pub(crate) type Line = (&'static str, &'static str, Takes, Option<Kind>);
 
 /// A tenant finds nothing at the provider's addresses, and nothing at another organization's.
 #[rustfmt::skip]
-const TABLE: &[Line] = &[
+pub(crate) const TABLE: &[Line] = &[
     ("GET",  "/",                                       Nothing(303, 303),   None),
     ("GET",  "/sign-in",                                Nothing(200, 303),   None),
     ("POST", "/sign-in",                                Nothing(401, 401),   None),

@@ -2,6 +2,10 @@
 use model::{
     AffinityId, CatalogId, DiskId, NetworkId, OrgId, PolicyId, RoleId, TaskId, TemplateId, UserId, VappId, VdcId, VmId,
 };
+pub(crate) use model::{
+    mixed,
+    template::{templates_of, vm_id as template_vm_id},
+};
 use std::fmt::Display;
 use uuid::Uuid;
 
@@ -63,32 +67,6 @@ impl Base {
 
 pub(crate) fn urn(kind: &str, id: impl Display) -> String {
     format!("urn:vcloud:{kind}:{id}")
-}
-
-/// Changes the version of a UUID from 7 to 8 and back: ids that stand for something within another thing are made by it, so that they
-/// differ from the thing's own and lead back to it.
-const WITHIN: u128 = 0xf << 76;
-
-/// An id for two things together, the same each time; with one of them it leads to the other.
-pub(crate) fn mixed(a: Uuid, b: Uuid) -> Uuid {
-    // of two versions 7 nothing is left, so both nibbles are set again
-    const AGAIN: u128 = (0x8 << 76) | (0x8 << 60);
-    Uuid::from_u128(a.as_u128() ^ b.as_u128() ^ AGAIN)
-}
-
-/// A machine of a template, by its place in it.
-pub(crate) fn template_vm_id(template: TemplateId, index: usize) -> Uuid {
-    let id = template.0.as_u128() ^ WITHIN;
-    let low = (id as u16).wrapping_add(index as u16 + 1);
-    Uuid::from_u128((id & !0xffff) | u128::from(low))
-}
-
-/// The templates that such an id can be of, each with the machine's place in it.
-pub(crate) fn templates_of(vm: Uuid) -> impl Iterator<Item = (TemplateId, usize)> {
-    (0..model::vapp::MOST_VMS).map(move |index| {
-        let low = (vm.as_u128() as u16).wrapping_sub(index as u16 + 1);
-        (TemplateId(Uuid::from_u128(((vm.as_u128() & !0xffff) | u128::from(low)) ^ WITHIN)), index)
-    })
 }
 
 /// An id for something that has only a name, as a right: the same everywhere.

@@ -210,3 +210,19 @@ async fn machines_are_added_to_a_vapp_and_taken_out_by_recomposing_it() {
     c.succeeded(said).await;
     c.admin.get(&hidden).await.must(403);
 }
+
+#[tokio::test]
+async fn a_copy_of_a_machine_is_called_as_its_source_is_given_a_name() {
+    let c = Clients::set().await;
+    let href = c.instantiate("office", "ubuntu-24.04").await;
+    c.act(&format!("{href}/action/undeploy"), "").await;
+    let vapp = c.admin.get(&href).await.must(200);
+    let at = vapp.text.find("/api/vApp/vm-").unwrap();
+    let vm = &vapp.text[at..at + 13 + 36];
+    let body = format!(
+        "<RecomposeVAppParams><SourcedItem><Source href=\"http://x{vm}\" name=\"twin\"/></SourcedItem></RecomposeVAppParams>"
+    );
+    c.act(&format!("{href}/action/recomposeVApp"), &body).await;
+    let vapp = c.admin.get(&href).await.must(200);
+    assert!(vapp.text.contains("<Vm name=\"twin\""), "{}", vapp.text);
+}

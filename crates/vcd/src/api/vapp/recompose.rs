@@ -53,7 +53,9 @@ async fn recompose(ask: Ask) -> Result<Answer> {
                 change.add.push(of_template(&template, index, &name, w, on)?);
             }
             Source::Vm(vm) => {
-                let name = match w.each.name {
+                // Terraform says it in the source itself
+                let said = source.attr("name").map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned);
+                let name = match w.each.name.or(said) {
                     Some(name) => name,
                     None => name_of(&ask, vm).await?,
                 };
