@@ -131,7 +131,10 @@ fn bare(e: Error, path: &str, request_id: &str) -> Shown {
 }
 
 fn laid_out(frame: Frame, sheet: Sheet) -> AnyView {
-    let Sheet { title, crumbs, live, body, margin, .. } = sheet;
+    let Sheet { title, crumbs, live, body, margin, whole, .. } = sheet;
+    if whole {
+        return view! { <Title text=format!("{title} · SSVirt") /> {body} }.into_any();
+    }
     match margin {
         Some(margin) => view! { <Layout frame title crumbs live margin>{body}</Layout> }.into_any(),
         None => view! { <Layout frame title crumbs live>{body}</Layout> }.into_any(),

@@ -11,6 +11,7 @@ mod agents;
 mod api_docs;
 mod bad_input;
 mod cli;
+mod consoles;
 mod copies;
 mod cors;
 mod database;
