@@ -1,4 +1,7 @@
 """vApps and machines by pyvcloud: made, run, changed, copied, captured, deleted."""
+import socket
+import ssl
+
 from pyvcloud.vcd.client import E, EntityType, MetadataDomain, MetadataVisibility, RelationType, find_link
 from pyvcloud.vcd.exceptions import (
     AccessForbiddenException, BadRequestException, EntityNotFoundException, OperationNotSupportedException)
@@ -9,6 +12,23 @@ from pyvcloud.vcd.vm import VM
 from steps import check, refused, same
 
 OFF, ON, SUSPENDED = 8, 4, 3
+
+
+def first_words(host, port, tls, path):
+    """What a WebSocket at that address sends first; None if there is none."""
+    with socket.create_connection((host, port), timeout=30) as plain:
+        # the demo's certificate is nobody's
+        end = ssl._create_unverified_context().wrap_socket(plain, server_hostname=host) if tls else plain
+        end.sendall((f'GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n'
+                     'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: c29tZSBieXRlcyBvbmNlIQ==\r\n'
+                     'Sec-WebSocket-Protocol: binary\r\n\r\n').encode())
+        with end.makefile('rb') as read:
+            if b' 101 ' not in read.readline():
+                return None
+            while read.readline().strip():
+                pass
+            kind, length = read.read(2)
+            return read.read(length) if kind == 0x82 else None
 
 
 def machines(suite, kept, a, name, done):
@@ -62,6 +82,22 @@ def machines(suite, kept, a, name, done):
         same((card['network'], card['ip_address_mode'], card['primary']), (a.network, 'POOL', True))
         check(card['ip_address'].count('.') == 3, card)
         return card['ip_address']
+
+    @step('VM: a picture of its screen, and tickets that open its console once')
+    def _():
+        one = vm()
+        links = {str(link.get('rel')) for link in one.get_resource().Link}
+        check({'screen:thumbnail', 'screen:acquireTicket', 'screen:acquireMksTicket'} <= links, links)
+        picture = kept.client._do_request_prim('GET', one.href + '/screen', kept.client._session)
+        same((picture.status_code, picture.headers['Content-Type'], picture.content[:4]), (200, 'image/png', b'\x89PNG'))
+        said = one.list_screen_ticket()['ScreenTicket']
+        check(said.startswith('mks://') and '?ticket=cst-' in said, 'no screen ticket')
+        mks = one.list_mks_ticket()
+        tls = one.href.startswith('https')
+        console = lambda: first_words(str(mks['Host']), int(mks['Port']), tls, f"/console/{mks['Ticket']}")
+        same(console(), b'RFB 003.008\n', 'what the console says first')
+        check(console() is None, 'a ticket opened two consoles')
+        return f"{mks['Host']}:{mks['Port']}"
 
     @step('vApp: what it can do is what it says')
     def _():

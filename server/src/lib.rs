@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod commands;
+mod console;
 pub mod database;
 pub mod demo;
 pub mod edge;
@@ -86,6 +87,7 @@ pub fn router(state: AppState) -> Router {
     let routes = edge::guard(guarded, &state)
         .merge(apis)
         .merge(stream)
+        .merge(console::routes(state.clone()))
         .merge(transfer::routes(state.clone()))
         .merge(site::router())
         .merge(health::routes(state.clone()))

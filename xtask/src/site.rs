@@ -35,6 +35,16 @@ pub(crate) fn build(release: bool) -> Result<()> {
         })?;
     }
 
+    // the console's page alone loads it: no other needs it
+    let novnc = Path::new("node_modules/@novnc/novnc/package.json");
+    step("console script", &[Path::new("app/script"), novnc], release, || {
+        run(npm_tool("esbuild")
+            .arg("app/script/console.js")
+            .args(["--bundle", "--format=esm", "--target=es2022", "--log-level=warning"])
+            .arg("--banner:js=/*! With noVNC, MPL-2.0: https://github.com/novnc/noVNC */")
+            .arg(format!("--outfile={}", pkg.join("console.js").display())))
+    })?;
+
     let wasm = build_wasm(release)?;
     step("wasm-bindgen", &[&wasm], release, || {
         bindgen::generate(&wasm, NAME, &pkg)?;

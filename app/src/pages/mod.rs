@@ -61,6 +61,7 @@ mod vdc_sizing;
 mod vdc_storage;
 pub mod vm;
 mod vm_agent;
+mod vm_console;
 mod vm_disks;
 mod vm_form;
 mod vm_guest;

@@ -4,7 +4,7 @@ use super::{
     machine_state::vm_badge,
     power_menu::{POWER, PowerOp, main_line, main_op},
     sizes::memory_words,
-    vm_disks, vm_form, vm_guest, vm_media, vm_nics, vm_page, vm_snapshots,
+    vm_console, vm_disks, vm_form, vm_guest, vm_media, vm_nics, vm_page, vm_snapshots,
 };
 use crate::{
     parts::*,
@@ -23,7 +23,7 @@ pub(super) const ON: &str = "VMs";
 pub(super) const LIST: &str = "/vms";
 
 pub fn routes(r: Routes) -> Routes {
-    let r = vm_disks::routes(vm_media::routes(vm_form::routes(r)));
+    let r = vm_console::routes(vm_disks::routes(vm_media::routes(vm_form::routes(r))));
     let r = vm_guest::routes(vm_nics::routes(vm_snapshots::routes(r)))
         .both(LIST, list)
         .both_csv("/vms.csv", csv)
@@ -199,6 +199,7 @@ pub(super) fn form_lines(visit: &Visit, v: &Vm) -> Option<AnyView> {
             Err(why) => view! { <MenuOff icon title why /> }.into_any(),
         })
     };
+    let console = vm_console::line(visit, v);
     let edit = line(Action::VmEdit, Icon::Settings, "Edit", "/edit", false);
     let resize = line(Action::VmResize, Icon::Chart, "Resize", "/resize", false);
     let nics = line(Action::VmNics, Icon::Plug, "NICs", "/nics", false);
@@ -207,8 +208,8 @@ pub(super) fn form_lines(visit: &Visit, v: &Vm) -> Option<AnyView> {
     let moves = line(Action::VmMove, Icon::Arrow, "Move to another vApp", "/move", false);
     let delete = line(Action::VmDelete, Icon::Trash, "Delete", "/delete", true);
     let any = edit.is_some() || resize.is_some() || nics.is_some() || delete.is_some();
-    let any = any || copy.is_some() || moves.is_some();
-    any.then(|| view! { {edit} {resize} {nics} {guest} {copy} {moves} {delete} }.into_any())
+    let any = any || copy.is_some() || moves.is_some() || console.is_some();
+    any.then(|| view! { {console} {edit} {resize} {nics} {guest} {copy} {moves} {delete} }.into_any())
 }
 
 const HEADS: [&str; 14] = [

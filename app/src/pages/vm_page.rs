@@ -9,7 +9,7 @@ use super::{
     vapp::placement_section,
     vapp_networks,
     vm::{LIST, ON, find, form_lines, href, hub_link, linked, may, power_of, suspended, vdc_link},
-    vm_agent, vm_disks, vm_guest, vm_media, vm_nics, vm_snapshots,
+    vm_agent, vm_console, vm_disks, vm_guest, vm_media, vm_nics, vm_snapshots,
 };
 use crate::{
     code,
@@ -77,7 +77,8 @@ fn acts(visit: &Visit, v: &Vm) -> AnyView {
         may(visit, v, Action::VmPowerOn).then(|| power_menu(|op| op.vm, suspended(v), |action| can::vm(v, action), to));
     let more =
         form_lines(visit, v).map(|lines| view! { <Menu label="More actions" dots=true framed=true>{lines}</Menu> });
-    view! { {main} {power} {more} }.into_any()
+    let console = vm_console::button(visit, v);
+    view! { {main} {console} {power} {more} }.into_any()
 }
 
 fn notes(visit: &Visit, v: &Vm) -> impl IntoView + use<> {

@@ -135,7 +135,10 @@ fn bare(e: Error, path: &str, request_id: &str) -> Shown {
 }
 
 fn laid_out(frame: Frame, site: &Site, sheet: Sheet) -> AnyView {
-    let Sheet { title, crumbs, live, body, margin, code, .. } = sheet;
+    let Sheet { title, crumbs, live, body, margin, code, whole, .. } = sheet;
+    if whole {
+        return view! { <Title text=format!("{title} · SSVirt") /> {body} }.into_any();
+    }
     let code = code.map(|code| view! { <CodePanel code site=site.clone() /> });
     let body = view! { {body} {code} };
     match margin {

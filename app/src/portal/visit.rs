@@ -251,16 +251,24 @@ pub struct Sheet {
     pub margin: Option<AnyView>,
     /// The same as code, at its foot.
     pub code: Option<AsCode>,
+    /// It fills the window by itself, without the frame.
+    pub whole: bool,
 }
 
 impl Sheet {
     pub fn new(title: impl Into<String>, on: &'static str, crumbs: Vec<Crumb>, body: AnyView) -> Sheet {
-        Sheet { title: title.into(), on, crumbs, live: true, body, margin: None, code: None }
+        Sheet { title: title.into(), on, crumbs, live: true, body, margin: None, code: None, whole: false }
     }
 
     /// For pages with a form: they stay as they are.
     pub fn still(mut self) -> Sheet {
         self.live = false;
+        self
+    }
+
+    /// For a page that fills the window by itself.
+    pub fn whole(mut self) -> Sheet {
+        (self.whole, self.live) = (true, false);
         self
     }
 

@@ -1,6 +1,6 @@
 //! Hubs: registered by the provider, with a kubeconfig that goes in and never comes out.
 use crate::Domain;
-use hub::{address::Gate, kubeconfig};
+use hub::{address::Gate, client::Options, kubeconfig};
 use model::{
     Action, Actor, Error, HubId, Kind, OrgId, Result, VdcId, can, conflict,
     decide::{Resource, authorize},
@@ -15,6 +15,17 @@ use uuid::Uuid;
 /// What a kubeconfig is sealed as: it opens as that hub's and no other's.
 pub fn sealed_as(id: &HubId) -> String {
     format!("hub/{id}")
+}
+
+/// A client of a registered hub with limits and a memory of its own, for a call or stream that somebody waits for.
+pub(crate) async fn client(d: &Domain, id: &HubId) -> Result<hub::Client> {
+    let stored = d.store.credential_of_hub(id).await?.ok_or(Error::NotFound(Kind::Hub))?;
+    let unusable = |why: String| Error::Internal(format!("the kubeconfig of {id}: {why}"));
+    let plain = d.vault()?.open(&sealed_as(id), &stored.sealed).await?;
+    let text = String::from_utf8(plain).map_err(|_| unusable("it is no text".into()))?;
+    let credential = kubeconfig::parse(&text).map_err(|e| unusable(format!("{}: {}", e.field, e.message)))?;
+    let gate = if stored.trusted { Gate::open() } else { d.gate.clone() };
+    hub::Client::new(&credential, &gate, d.clock.clone(), Options::default()).map_err(|e| unusable(e.message()))
 }
 
 pub async fn list(d: &Domain, actor: &Actor) -> Result<Vec<Hub>> {

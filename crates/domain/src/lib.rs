@@ -5,6 +5,7 @@ pub mod audit;
 pub mod bootstrap;
 pub mod bulk;
 pub mod catalog;
+pub mod console;
 pub mod copy;
 pub mod difference;
 pub mod disk;

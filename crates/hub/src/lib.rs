@@ -8,6 +8,7 @@ pub mod error;
 pub mod kubeconfig;
 pub mod read;
 pub mod resource;
+pub mod screen;
 mod secret;
 pub mod shape;
 pub mod watch;

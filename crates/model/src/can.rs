@@ -16,7 +16,7 @@ use crate::{
     user::User,
     vapp::Vapp,
     vdc::Vdc,
-    vm::{Power, Vm, VmState},
+    vm::{Power, Seen, Vm, VmState},
 };
 
 /// Why something can't be done now, and what to do about it.
@@ -317,8 +317,21 @@ pub fn vm(vm: &Vm, action: Action) -> Result<(), WhyNot> {
         (Action::VmShutdown | Action::VmReboot | Action::VmReset | Action::VmSuspend, _) if !vm.seen.on() => {
             Err("It does not run.".into())
         }
+        (Action::VmConsole | Action::VmScreen, _) => match vm.stale() {
+            true => Err("Its hub does not answer, so its screen can't be reached.".into()),
+            false => console_goes_on(vm),
+        },
         (Action::VmDiscard, state) if state != VmState::Suspended => Err("It is not suspended.".into()),
         _ => Ok(()),
+    }
+}
+
+/// A console that is open: the end of a guest may be watched, and what its hub doesn't say for a moment ends nothing.
+pub fn console_goes_on(vm: &Vm) -> Result<(), WhyNot> {
+    match vm.seen {
+        _ if vm.deleted => Err("It is being deleted.".into()),
+        Seen::Running | Seen::Migrating | Seen::Stopping | Seen::Unknown => Ok(()),
+        _ => Err("It does not run, so there is nothing on its screen. Power it on first.".into()),
     }
 }
 

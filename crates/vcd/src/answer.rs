@@ -19,6 +19,7 @@ enum Content {
     /// A media type without its version, and a document.
     Xml(&'static str, String),
     Json(String),
+    Png(Vec<u8>),
 }
 
 impl Answer {
@@ -32,6 +33,11 @@ impl Answer {
         // what we serialize are values of our own
         let text = serde_json::to_string(value).unwrap_or_else(|_| "null".into());
         Answer { status: StatusCode::OK, content: Content::Json(text), headers: Vec::new() }
+    }
+
+    /// 200 with a picture.
+    pub(crate) fn png(picture: Vec<u8>) -> Answer {
+        Answer { status: StatusCode::OK, content: Content::Png(picture), headers: Vec::new() }
     }
 
     /// 200 with nothing, for those that say all in their headers.
@@ -67,6 +73,7 @@ impl Answer {
     pub(crate) fn respond(self, version: &str, json: bool) -> Response<Body> {
         let (kind, body) = match self.content {
             Content::Nothing => (None, Body::empty()),
+            Content::Png(picture) => (Some("image/png".to_owned()), Body::from(picture)),
             Content::Json(text) => (Some(format!("application/json;version={version}")), Body::from(text)),
             Content::Xml(media, document) => match json.then(|| as_json::convert(&document)).flatten() {
                 Some(text) => (Some(format!("{};version={version}", media.replace("+xml", "+json"))), Body::from(text)),

@@ -68,6 +68,11 @@ impl Writer {
         self.out.push_str("/>");
     }
 
+    /// Text by itself, inside of the element that is open.
+    pub fn words(&mut self, value: impl Display) {
+        let _ = write!(Escaped(&mut self.out), "{value}");
+    }
+
     /// An element with text in it.
     pub fn text(&mut self, name: &str, value: impl Display) {
         self.text_with(name, &[], value);

@@ -13,6 +13,7 @@ pub use client::{ClientAddr, Encrypted, OwnOrigin};
 pub use headers::page_policy;
 pub use problem::Problem;
 pub use request::{Actor, RequestContext};
+pub(crate) use same_origin::may_open;
 
 use crate::AppState;
 use axum::{Router, middleware::from_fn, middleware::from_fn_with_state};

@@ -24,10 +24,26 @@ pub(super) async fn check(request: Request, next: Next) -> Response {
 }
 
 fn is_ours(request: &Request) -> bool {
+    from_own_page(request.headers(), &own_names(request))
+}
+
+/// What this site is called: as the settings say, and as whoever asks named it.
+fn own_names(request: &Request) -> Vec<&Origin> {
     let context = request.extensions().get::<RequestContext>();
     let public = request.extensions().get::<OwnOrigin>().map(|o| &o.0);
-    let names: Vec<&Origin> = public.into_iter().chain(context.and_then(RequestContext::address_used)).collect();
-    from_own_page(request.headers(), &names)
+    public.into_iter().chain(context.and_then(RequestContext::address_used)).collect()
+}
+
+/// A WebSocket: browsers say which page opens it and nobody asks them first, so it has to be one of ours or of those that may call
+/// the APIs. Programs say nothing.
+pub(crate) fn may_open(request: &Request, others: &[Origin]) -> bool {
+    match request.headers().get(header::ORIGIN) {
+        None => true,
+        Some(origin) => {
+            let origin = origin.to_str().ok().and_then(|o| o.parse::<Origin>().ok());
+            origin.is_some_and(|o| others.contains(&o) || own_names(request).contains(&&o))
+        }
+    }
 }
 
 /// `Sec-Fetch-Site` decides where a browser sends it; it cannot be forged by a page. Browsers leave it out on plain http to other

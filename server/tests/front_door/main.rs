@@ -12,6 +12,7 @@ mod api_docs;
 mod as_code;
 mod bad_input;
 mod cli;
+mod consoles;
 mod copies;
 mod cors;
 mod database;

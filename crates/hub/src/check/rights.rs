@@ -35,7 +35,7 @@ const MADE: &[&str] = &["get", "create", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; `deploy/hub-role.yaml` grants these.
-pub const NEEDED: [Right; 38] = [
+pub const NEEDED: [Right; 39] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
@@ -58,6 +58,7 @@ pub const NEEDED: [Right; 38] = [
     extra("subresources.kubevirt.io", "virtualmachineinstances/softreboot", &["update"], "gentle restarts"),
     extra("subresources.kubevirt.io", "virtualmachineinstances/reset", &["update"], "resets"),
     extra("subresources.kubevirt.io", "virtualmachineinstances/guestosinfo", &["get"], "what guests tell"),
+    extra("subresources.kubevirt.io", "virtualmachineinstances/vnc", &["get"], "consoles"),
     extra("subresources.kubevirt.io", "virtualmachines/addvolume", &["update"], "disks that come while a VM runs"),
     extra("subresources.kubevirt.io", "virtualmachines/removevolume", &["update"], "disks that go while a VM runs"),
     needed("cdi.kubevirt.io", "datavolumes", LIFE),

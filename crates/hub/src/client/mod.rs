@@ -3,9 +3,11 @@ mod breaker;
 mod cache;
 mod limiter;
 mod transport;
+mod vnc;
 
 pub use breaker::{Circuit, Health, LastError};
 pub use cache::{Clients, Revision};
+pub use vnc::{PING_EVERY, Viewing, Vnc, VncReader, VncWriter};
 
 use crate::{
     Clock, Credential,

@@ -10,7 +10,7 @@ use crate::{
 };
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, header};
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use http_body_util::{BodyExt, Empty, Full, combinators::BoxBody};
 use hyper::body::Incoming;
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
@@ -36,7 +36,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tower::Service;
+use tower::{Service, ServiceExt};
 
 type Connector = Bounded<HttpsConnector<HttpConnector<CheckedNames>>>;
 
@@ -44,6 +44,7 @@ type Connector = Bounded<HttpsConnector<HttpConnector<CheckedNames>>>;
 pub(crate) type Outgoing = BoxBody<Bytes, std::io::Error>;
 
 pub(super) struct Transport {
+    connector: Connector,
     http: legacy::Client<Connector, Outgoing>,
     server: String,
     authorization: Option<HeaderValue>,
@@ -75,7 +76,7 @@ impl Transport {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(60))
             .pool_max_idle_per_host(16)
-            .build(connector);
+            .build(connector.clone());
         let authorization = match &credential.auth {
             Auth::Token(token) => {
                 let mut value = HeaderValue::try_from(format!("Bearer {}", token.expose())).map_err(|e| odd(&e))?;
@@ -85,7 +86,7 @@ impl Transport {
             Auth::ClientCertificate { .. } => None,
         };
         let agent = HeaderValue::try_from(agent).map_err(|e| odd(&e))?;
-        Ok(Transport { http, server: credential.server.to_string(), authorization, agent, refused })
+        Ok(Transport { connector, http, server: credential.server.to_string(), authorization, agent, refused })
     }
 
     pub(super) async fn send(
@@ -112,6 +113,31 @@ impl Transport {
             headers.insert(header::AUTHORIZATION, authorization.clone());
         }
         self.http.request(request).await.map_err(|e| self.broken(&e))
+    }
+
+    /// On a connection of its own, that nothing else was or will be sent on: what is asked for is an upgrade, and a server that
+    /// does not agree to one may be in any state after it.
+    pub(super) async fn send_alone(
+        &self,
+        path_and_query: &str,
+        request: http::request::Builder,
+    ) -> Result<Response<Incoming>> {
+        let whole: Uri = format!("{}{path_and_query}", self.server).parse().map_err(|e| odd(&e))?;
+        let (Some(host), Some(path)) = (whole.authority(), whole.path_and_query()) else {
+            return Err(odd(&"its address names no host"));
+        };
+        let mut request =
+            request.uri(path.as_str()).header(header::HOST, host.as_str()).header(header::USER_AGENT, &self.agent);
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        let request = request.body(Empty::<Bytes>::new()).map_err(|e| odd(&e))?;
+        let connected = self.connector.clone().oneshot(whole).await.map_err(|e| self.broken(&*e))?;
+        let (mut send, connection) =
+            hyper::client::conn::http1::handshake(connected).await.map_err(|e| self.broken(&e))?;
+        // it ends with its one answer, or with the stream that the answer became
+        tokio::spawn(connection.with_upgrades());
+        send.send_request(request).await.map_err(|e| self.broken(&e))
     }
 
     /// An error of the connection, also of one that broke while it was read.

@@ -2,6 +2,7 @@
 mod address;
 mod calls;
 mod checks;
+mod consoles;
 mod faults;
 mod machines;
 mod strangers;

@@ -21,6 +21,7 @@ mod outside;
 mod quantity;
 mod queue;
 mod real;
+mod screen;
 mod server;
 mod snapshot;
 mod storage;

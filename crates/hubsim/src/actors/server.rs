@@ -12,7 +12,7 @@ use crate::{Clock, Hub, hooks::VirtualApi};
 use anyhow::Context;
 use axum::body::{Body, to_bytes};
 use futures::future::BoxFuture;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use kube::Client;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -68,9 +68,14 @@ impl VirtualApi for VirtApi {
     fn answer(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
         let this = self.clone();
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
+            let (mut parts, body) = request.into_parts();
             // below /apis/<group>/<version>/
             let path = parts.uri.path().splitn(5, '/').nth(4).unwrap_or_default().to_owned();
+            if let (&Method::GET, ["namespaces", namespace, "virtualmachineinstances", name, "vnc"]) =
+                (&parts.method.clone(), path.split('/').collect::<Vec<_>>().as_slice())
+            {
+                return this.vnc(&mut parts, namespace, name).await.unwrap_or_else(|refusal| refuse(&refusal));
+            }
             let body = to_bytes(body, BODY).await.unwrap_or_default();
             match this.call(&parts.method, &path, &body).await {
                 Ok(answer) => respond(answer.code, answer.body),

@@ -51,6 +51,17 @@ impl Base {
         format!("{}/api/{rest}", self.0)
     }
 
+    /// The host and the port of this site.
+    pub(crate) fn host_and_port(&self) -> (&str, u16) {
+        let (scheme, host) = self.0.split_once("://").unwrap_or(("https", &self.0));
+        let usual = if scheme == "http" { 80 } else { 443 };
+        // an IPv6 address has colons too, inside of brackets
+        match host.rsplit_once(':').map(|(host, port)| (host, port.parse())) {
+            Some((host, Ok(port))) => (host, port),
+            _ => (host, usual),
+        }
+    }
+
     pub(crate) fn cloudapi(&self, rest: impl Display) -> String {
         format!("{}/cloudapi/{rest}", self.0)
     }

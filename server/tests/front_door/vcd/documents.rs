@@ -22,6 +22,11 @@ pub(super) struct Documents {
     ids: BTreeMap<&'static str, String>,
 }
 
+/// Tickets are drawn, so they are asked for by POST.
+pub(super) fn method_of(name: &str) -> &'static str {
+    if name.ends_with("-ticket.xml") { "POST" } else { "GET" }
+}
+
 /// Below which address which thing's id stands; the longest one counts.
 #[rustfmt::skip]
 const BELOW: &[(&str, &str)] = &[
@@ -126,6 +131,8 @@ impl Documents {
             ("boot-options.xml", "/api/vApp/vm-{vm}/bootOptions"),
             ("runtime-info.xml", "/api/vApp/vm-{vm}/runtimeInfoSection"),
             ("snapshot.xml", "/api/vApp/vm-{vm}/snapshotSection"),
+            ("screen-ticket.xml", "/api/vApp/vm-{vm}/screen/action/acquireTicket"),
+            ("mks-ticket.xml", "/api/vApp/vm-{vm}/screen/action/acquireMksTicket"),
         ];
         let of_provider = [
             ("vcloud.xml", "/api/admin"),

@@ -1,7 +1,7 @@
 //! Whatever people call their things: every document can be read, says what was written, and written again it is the same.
 use super::{
     client::path,
-    documents::Documents,
+    documents::{Documents, method_of},
     golden::file,
     hostile::{carried, text},
 };
@@ -39,7 +39,7 @@ const WORDS: &[(&str, &str, usize, usize, &str)] = &[
 ];
 
 /// Addresses at which this world has nothing to show: what is answered there is an error, which is a document too.
-const NOTHING: &[&str] = &["/api/vApp/vm-{id}/question", "/api/vApp/vm-{id}/screen"];
+const NOTHING: &[&str] = &["/api/vApp/vm-{id}/question"];
 
 /// The prefixes that the root declares, in their order.
 fn declared(document: &str) -> Vec<(String, String)> {
@@ -105,6 +105,8 @@ async fn every_document_says_what_was_written_whatever_that_is() {
     let routes: Vec<&str> = vcd_routes(&world.stage.app.state)
         .into_iter()
         .filter(|r| r.method == "GET" && r.path.starts_with("/api/") && r.path != "/api/query")
+        // a picture
+        .filter(|r| !r.path.ends_with("/screen"))
         .map(|r| r.path)
         .collect();
     let mut rng = StdRng::seed_from_u64(66);
@@ -113,7 +115,7 @@ async fn every_document_says_what_was_written_whatever_that_is() {
         let said = rewrite(&world, &mut rng).await;
         let mut found = BTreeSet::new();
         for one in &world.all {
-            let answer = world.by(one.provider).get(&path(&one.path)).await;
+            let answer = world.by(one.provider).call(method_of(&one.name), &path(&one.path), "").await;
             if one.name.ends_with(".json") {
                 answer.json();
                 continue;

@@ -2,6 +2,7 @@
 mod instance;
 mod machine;
 mod refusal;
+mod vnc;
 mod volume;
 
 pub use refusal::Refusal;
@@ -29,6 +30,7 @@ pub struct Answer {
 pub struct VirtApi {
     api: Api,
     clock: Clock,
+    viewers: vnc::Viewers,
 }
 
 pub(crate) const GROUP: &str = "subresources.kubevirt.io";
@@ -36,19 +38,20 @@ pub(crate) const VERSIONS: [&str; 2] = ["v1", "v1alpha3"];
 const MACHINE_CALLS: [&str; 6] = ["start", "stop", "restart", "migrate", "addvolume", "removevolume"];
 const INSTANCE_CALLS: [&str; 4] = ["pause", "unpause", "softreboot", "reset"];
 const INSTANCE_READS: [&str; 3] = ["guestosinfo", "userlist", "filesystemlist"];
+const INSTANCE_STREAMS: [&str; 1] = ["vnc"];
 
 /// Discovery's list of the calls.
 pub(crate) fn resources() -> Vec<Value> {
     let of = |kind: &str, name: &str, verb: &str| json!({"name": format!("{kind}/{name}"), "singularName": "", "namespaced": true, "kind": "", "verbs": [verb]});
     let machine = MACHINE_CALLS.iter().map(|c| of("virtualmachines", c, "update"));
     let calls = INSTANCE_CALLS.iter().map(|c| of("virtualmachineinstances", c, "update"));
-    let reads = INSTANCE_READS.iter().map(|c| of("virtualmachineinstances", c, "get"));
+    let reads = INSTANCE_READS.iter().chain(&INSTANCE_STREAMS).map(|c| of("virtualmachineinstances", c, "get"));
     machine.chain(calls).chain(reads).collect()
 }
 
 impl VirtApi {
     pub fn new(client: Client, clock: Clock) -> VirtApi {
-        VirtApi { api: Api::new(client), clock }
+        VirtApi { api: Api::new(client), clock, viewers: vnc::Viewers::default() }
     }
 
     /// Answers one call; `path` is what follows `/apis/subresources.kubevirt.io/<version>/`.

@@ -45,6 +45,12 @@ impl Refusal {
         Refusal { code: 404, reason: "NotFound", message, about: None, plain: true }
     }
 
+    /// Somebody looks already, and whoever comes said to leave them alone.
+    pub(crate) fn in_use() -> Refusal {
+        let message = "Active VNC connection. Request denied.".to_owned();
+        Refusal { code: 503, reason: "ServiceUnavailable", message, about: None, plain: true }
+    }
+
     /// The text of a conflict as a bare 500.
     pub(crate) fn into_text(self) -> Refusal {
         Refusal { code: 500, plain: true, ..self }

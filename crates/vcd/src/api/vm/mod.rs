@@ -201,6 +201,7 @@ fn links(w: &mut Writer, ask: &Ask, vm: &Vm) {
     if may(Action::VmDelete) && can::vm_stopped(vm).is_ok() {
         action(w, "remove", &href);
     }
+    screen::links(w, &href, may);
     if may(Action::VmDiskAttach) {
         link(w, "disk:attach", to("disk/action/attach"), media::DISK_ATTACH_PARAMS);
     }
