@@ -334,6 +334,22 @@ shows('its vApp', CUSTOMER, at('vapp'))
 shows('its VM', CUSTOMER, at('vm'))
 makes('s', 'a snapshot', CUSTOMER, at('vm', '/snapshots/new'), without=('terraform',))
 shows('its vApp of two VMs', CUSTOMER, lambda: CUSTOMER.find(f'{tenant}/vapps', called('my-vapp', 'p')))
+
+
+@once('a VM without a vApp')
+def _():
+    page = CUSTOMER.get(f"{kept['image']}/deploy?vdc={kept['vdc']}")
+    source = re.search(r'href="([^"]*/vAppTemplate/vm-[^"]*)"', code(page, 'curl'))[1]
+    body = ('<InstantiateVmTemplateParams xmlns="http://www.vmware.com/vcloud/v1.5" name="alone-%s" powerOn="false"><SourcedVmTemplateItem>'
+            '<Source href="%s"/></SourcedVmTemplateItem><AllEULAsAccepted>true</AllEULAsAccepted></InstantiateVmTemplateParams>' % (RUN, source))
+    run_curl(CUSTOMER, page, (
+        "curl -sS --fail-with-body -X POST -H \"Authorization: Bearer $SSVIRT_TOKEN\" -H 'Accept: application/*+xml;version=39.0' "
+        "-H 'Content-Type: application/vnd.vmware.vcloud.instantiateVmTemplateParams+xml' "
+        f"{A.host}/api/vdc/{kept['vdc']}/action/instantiateVmFromTemplate --data-binary '{body}'"))
+    kept['alone'] = CUSTOMER.find(f'{tenant}/vms', f'alone-{RUN}')
+
+
+shows('a VM without a vApp', CUSTOMER, at('alone'))
 shows('its disk', CUSTOMER, at('disk'))
 shows('its network', CUSTOMER, at('network'))
 shows('its catalog', CUSTOMER, at('shelf'))

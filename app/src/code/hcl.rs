@@ -94,7 +94,7 @@ impl Block {
         self
     }
 
-    pub(super) fn is_if(self, so: bool, key: &str, value: impl Display) -> Block {
+    pub(super) fn when(self, so: bool, key: &str, value: impl Display) -> Block {
         if so { self.is(key, value) } else { self }
     }
 

@@ -106,7 +106,7 @@ fn resource((org, vdc): (&str, &str), spec: &NetworkSpec) -> [Block; 2] {
         .said("dns1", &dns(0))
         .said("dns2", &dns(1))
         .said("dns_suffix", &spec.dns_suffix)
-        .is_if(spec.shared, "is_shared", true)
+        .when(spec.shared, "is_shared", true)
         .and(spec.ranges.iter().map(pool));
     [place, network]
 }

@@ -94,7 +94,7 @@ fn resource(org: &str, name: &str, spec: &VdcSpec, profiles: &[(&str, i64)], ena
         .said("description", &spec.description)
         .text("allocation_model", model_word(spec.allocation_model))
         .text("provider_vdc_name", ALL_HUBS)
-        .is_if(spec.limits.vms.is_some(), "vm_quota", spec.limits.vms.unwrap_or(0))
+        .when(spec.limits.vms.is_some(), "vm_quota", spec.limits.vms.unwrap_or(0))
         .is("enabled", enabled)
         .is("delete_force", false)
         .is("delete_recursive", false)
@@ -112,11 +112,11 @@ pub fn thing(site: &Site, v: &Vdc, policies: &[VdcPolicy]) -> AsCode {
         Some(_) => {
             let b = &v.besides;
             let own = resource(&v.org_name, &v.name, &VdcSpec::from(v), &profiles, v.enabled)
-                .is_if(b.network_quota != 0, "network_quota", b.network_quota)
-                .is_if(b.nic_quota != 0, "nic_quota", b.nic_quota)
-                .is_if(b.thin, "enable_thin_provisioning", true)
-                .is_if(b.fast, "enable_fast_provisioning", true)
-                .is_if(b.discovers_vms, "enable_vm_discovery", true);
+                .when(b.network_quota != 0, "network_quota", b.network_quota)
+                .when(b.nic_quota != 0, "nic_quota", b.nic_quota)
+                .when(b.thin, "enable_thin_provisioning", true)
+                .when(b.fast, "enable_fast_provisioning", true)
+                .when(b.discovers_vms, "enable_vm_discovery", true);
             (hcl::all([Block::import("vcd_org_vdc", &v.name, &id), own]).but(IMPORT), separator)
         }
         None => {
