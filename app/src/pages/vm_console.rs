@@ -81,7 +81,7 @@ fn says(visit: &Visit, v: &Vm, seat: Option<Seat>) -> Says {
                 false => format!("{} is using this console", seat.name),
             },
             reason: format!(
-                "For {}. A screen is shown to one at a time: opening it here closes it there.",
+                "It has been open for {}. A screen is shown to one at a time: opening it here closes it there.",
                 span(visit.now - seat.since)
             ),
             button: "Take over",

@@ -529,6 +529,7 @@ const OTHERS: &[(&str, u16, u16)] = &[
     ("/favicon.ico", 200, 200),
     ("/a/dev/nothing.css", 404, 404),
     ("/events", 204, 200),
+    ("/console/x", 426, 426),
     ("/api/versions", 200, 200),
     ("/api/nothing", 404, 404),
     ("/fn/anything", 404, 404),
@@ -559,8 +560,8 @@ const MISSING: &str = "01900000-0000-7000-8000-0000deadbeef";
 /// The status that the table, and the one function that decides, say.
 fn expected(line: &Line, actor: Option<&Actor>, world: &World, which: Which) -> u16 {
     let (method, path, takes, id) = *line;
-    // a test or preview changes nothing, and its answer is the page
-    let looks = ["/test", "/bulk", "/preview"].iter().any(|end| path.ends_with(end));
+    // a test or preview changes nothing, and its answer is the page; so is that of a ticket that is drawn
+    let looks = ["/test", "/bulk", "/preview", "/console"].iter().any(|end| path.ends_with(end));
     let done = if method == "GET" || looks { 200 } else { 303 };
     if let Nothing(nobody, somebody) = takes {
         return if actor.is_some() { somebody } else { nobody };

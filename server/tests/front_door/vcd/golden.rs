@@ -23,7 +23,11 @@ impl Plain {
                 Some(length) => {
                     let (word, after) = rest.split_at(length);
                     let count = self.known.len() + 1;
-                    let kind = if word.contains('T') { "TIME".to_owned() } else { format!("ID{count}") };
+                    let kind = match word {
+                        ticket if ticket.starts_with("cst-") => "TICKET".to_owned(),
+                        time if time.contains('T') => "TIME".to_owned(),
+                        _ => format!("ID{count}"),
+                    };
                     out.push_str(self.known.entry(word.to_owned()).or_insert(kind));
                     rest = after;
                 }
