@@ -172,7 +172,9 @@ fn archive(file: &[u8]) -> Vec<u8> {
     let mut head = vec![0; 512];
     let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
     put(0, "shop.ovf");
-    put(100, "0000644\0000000000\0000000000");
+    for (at, number) in [(100, "0000644"), (108, "0000000"), (116, "0000000")] {
+        put(at, number);
+    }
     put(124, &format!("{:011o}\0", file.len()));
     put(136, "00000000000\0        0");
     put(257, "ustar\x0000");

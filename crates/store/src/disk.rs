@@ -20,7 +20,7 @@ use uuid::Uuid;
 /// The disks of the machine `t` as one column, in their order: `model::vm::Disk`.
 macro_rules! disks_of_vm {
     () => {
-        "(select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'size_mb', k.size_mb, 'image', k.image, \
+        "(select coalesce(json_agg(json_build_object('id', k.id, 'name', k.name, 'size_mb', k.size_mb, 'image', k.image, \
          'storage_class', k.storage_class, 'policy', p.name, 'bus', k.bus, 'independent', k.independent, \
          'leaving', k.deleted_at is not null or k.leaving_vm_id is not null, 'seen', k.obs_state, 'reason', k.obs_reason, \
          'seen_mb', k.obs_size_mb, 'progress', k.obs_progress, 'media', k.media_id, \

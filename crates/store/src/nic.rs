@@ -17,7 +17,7 @@ use uuid::Uuid;
 /// The NICs of the machine `t`, as JSON.
 macro_rules! nics_column {
     () => {
-        "(select coalesce(jsonb_agg(jsonb_build_object('index', n.idx, 'name', n.name, 'attach', n.attach, 'network', n.network_id, \
+        "(select coalesce(json_agg(json_build_object('index', n.idx, 'name', n.name, 'attach', n.attach, 'network', n.network_id, \
            'network_name', coalesce(w.name, ''), 'mode', n.mode, 'address', host(n.address), 'mac', n.mac, 'connected', n.connected, \
            'primary', n.is_primary, 'adapter', n.adapter) order by n.idx), '[]') \
           from nics n left join networks w on w.id = n.network_id where n.vm_id = t.id and n.removed_at is null) as nics"
