@@ -68,7 +68,7 @@ class Browser:
     def find(self, listed, name):
         """The address of a thing in a list, by its name."""
         page = self.get(f'{listed}?q={urllib.parse.quote(name)}')
-        found = re.search(r'href="(%s/[^"?]+)"[^>]*>(?:<[^>]*>)*%s<' % (re.escape(listed), re.escape(html.escape(name))), page)
+        found = re.search(r'href="(%s/[^"?]+)"[^>]*>(?:<[^>]*>)*%s<' % (re.escape(listed), re.escape(html.escape(name, quote=False))), page)
         check(found, f'{name} is not at {listed}')
         return found[1]
 
@@ -304,6 +304,7 @@ makes('t', 'a template deployed as typed', CUSTOMER, at('image', '/deploy'), vdc
 makes('p', 'a template of two VMs', CUSTOMER, lambda: f"{kept['pair']}/deploy?vdc={kept['vdc']}")
 makes('k', 'a disk', CUSTOMER, here('disks'), description=odd, size='2', bus='scsi', vdc=at('vdc'))
 makes('n', 'a network', CUSTOMER, here('networks'), vdc=at('vdc'), gateway='10.77.0.1', prefix='24', ranges='10.77.0.10-10.77.0.20', dns1='10.77.0.2', dns_suffix='x.example', description=odd)
+makes('l', 'a network with DHCP', CUSTOMER, here('networks'), vdc=at('vdc'), gateway='10.78.0.1', prefix='24', dhcp='on')
 makes('c', 'a catalog', CUSTOMER, f'{tenant}/catalogs/new')
 keep('shelf', CUSTOMER, f'{tenant}/catalogs', called('my-catalog', 'c'))
 makes('u', 'an uploaded template', CUSTOMER, at('shelf', '/upload'))
@@ -334,6 +335,17 @@ shows('its vApp', CUSTOMER, at('vapp'))
 shows('its VM', CUSTOMER, at('vm'))
 makes('s', 'a snapshot', CUSTOMER, at('vm', '/snapshots/new'), without=('terraform',))
 shows('its vApp of two VMs', CUSTOMER, lambda: CUSTOMER.find(f'{tenant}/vapps', called('my-vapp', 'p')))
+
+
+@once('a vApp with a name that has to be quoted')
+def _():
+    typed = {'name': f"it's v1.{RUN}", 'description': odd, 'vdc': kept['vdc'], 'vm': A.template, 'cpus': 'many'}
+    page = panel(CUSTOMER.post(kept['image'] + '/deploy', typed)[1])
+    run_curl(CUSTOMER, page, code(page, 'curl'))
+    kept['quoted'] = CUSTOMER.find(f'{tenant}/vapps', typed['name'])
+
+
+shows('a vApp with a name that has to be quoted', CUSTOMER, at('quoted'))
 
 
 @once('a VM without a vApp')

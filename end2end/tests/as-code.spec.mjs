@@ -11,7 +11,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto('/tenant/acme/vapps/new');
     const pane = language => page.locator(`.code-pane[data-lang="${language}"]`);
     await expect(pane('curl')).toBeHidden();
-    await page.getByText('This form as code').click();
+    await page.getByText('This form as code', { exact: true }).click();
     await expect(pane('curl')).toContainText('composeVApp');
     await expect(pane('terraform')).toBeHidden();
     await page.getByRole('radio', { name: 'curl' }).focus();
