@@ -88,7 +88,8 @@ def machines(suite, kept, a, name, done):
         one = vm()
         links = {str(link.get('rel')) for link in one.get_resource().Link}
         check({'screen:thumbnail', 'screen:acquireTicket', 'screen:acquireMksTicket'} <= links, links)
-        picture = kept.client._do_request_prim('GET', one.href + '/screen', kept.client._session)
+        # pyvcloud takes every answer for a text, so its session is asked alone
+        picture = kept.client._session.get(one.href + '/screen', verify=False)
         same((picture.status_code, picture.headers['Content-Type'], picture.content[:4]), (200, 'image/png', b'\x89PNG'))
         said = one.list_screen_ticket()['ScreenTicket']
         check(said.startswith('mks://') and '?ticket=cst-' in said, 'no screen ticket')

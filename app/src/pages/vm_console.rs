@@ -30,7 +30,7 @@ pub(super) fn button(visit: &Visit, v: &Vm) -> Option<AnyView> {
                 <button type="button" class="btn" aria-disabled="true" title=title>
                     <Icon name=Icon::Vm />
                     "Console"
-                    <span class="sr">{why}</span>
+                    <span class="sr-only">{why}</span>
                 </button>
             }
             .into_any()
