@@ -61,7 +61,7 @@ test('two people who edit at once get a clear conflict with both values', async 
   await expect(other.getByRole('alert')).toContainText('from the other');
   await expect(other.getByLabel('Description')).toHaveValue('from the other');
   await other.getByRole('button', { name: 'Save' }).click();
-  await expect(other.getByText('from the other')).toBeVisible();
+  await expect(other.getByText('from the other', { exact: true })).toBeVisible();
 });
 
 test('a user who is disabled is out at once', async ({ browser, baseURL }) => {
