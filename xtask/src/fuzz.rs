@@ -112,7 +112,9 @@ fn build(names: &[&str]) -> Result<PathBuf> {
     command.args(["build", "--release", "--locked", "--quiet", "--manifest-path=fuzz/Cargo.toml", "--target", host]);
     command.arg("--target-dir").arg(&dir).arg("--features").arg(features.join(","));
     command.args(names.iter().flat_map(|name| ["--bin", *name]));
-    run(command.env("RUSTFLAGS", FLAGS))?;
+    run(command.env("RUSTFLAGS", FLAGS)).context(
+        "if fuzz/Cargo.lock is older than what crates use, `cargo metadata --manifest-path fuzz/Cargo.toml` mends it",
+    )?;
     Ok(dir)
 }
 
