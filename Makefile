@@ -113,7 +113,8 @@ bench: release ## Measure a release: what pages and machines cost, as ratios; it
 .PHONY: sqlx generate
 sqlx: ## Describe all checked queries anew in .sqlx, after a change to SQL or migrations
 	@scripts/setup.sh demo
-	@cargo build -q -p xtask
+	@# built by itself it would compile its dependencies a second time, and the server does not build before this is done
+	@test -x $(xtask) || cargo build -q -p xtask
 	@$(xtask) sqlx
 generate: sqlx ## The same as sqlx: the only code that is generated
 

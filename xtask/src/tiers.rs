@@ -98,7 +98,7 @@ pub(crate) fn faults() -> Result<ExitCode> {
     let server = postgres::for_tests()?;
     let count = count_lines(
         cargo()
-            .args(["test", "--package=server", "--test=faults", "--", "--nocapture"])
+            .args(["test", "--workspace", "--test=faults", "--", "--nocapture"])
             .env("DATABASE_URL", &server.url)
             .env("FAULTS", "full"),
     );

@@ -199,7 +199,7 @@ impl Client {
         if meta.deleting.is_some() {
             return Err(Error::BeingDeleted(format!("{} {key}", resource.kind)));
         }
-        tracing::info!(kind = resource.kind, object = %key, uid = meta.uid, "found what an earlier try had made");
+        tracing::debug!(kind = resource.kind, object = %key, uid = meta.uid, "found what an earlier try had made");
         Ok(Made { uid: meta.uid, adopted: true })
     }
 

@@ -8,11 +8,12 @@ use crate::{
 use hub::{
     Key,
     read::{ObservedVm, VmState, VolumePart},
+    resource::DATA_VOLUMES,
     watch::Event,
 };
 use model::{DiskId, HubId, Kind, Result, disk::DiskSeen, event::Change};
 use std::collections::{HashMap, HashSet};
-use store::DiskReport;
+use store::{DiskReport, Happened};
 use uuid::Uuid;
 
 /// The volumes of independent disks, and what of them is still to be written.
@@ -21,15 +22,19 @@ pub(crate) struct Disks {
     known: HashMap<Key, VolumePart>,
     late: HashSet<Key>,
     gone: Vec<(Uuid, String)>,
+    /// There was a full list, and it was not held against what should be there yet.
+    compare: bool,
+    listed: bool,
 }
 
 impl Disks {
     pub(crate) fn late(&self) -> bool {
-        !self.late.is_empty() || !self.gone.is_empty()
+        self.compare || !self.late.is_empty() || !self.gone.is_empty()
     }
 
     pub(crate) fn all_again(&mut self) {
         self.late.extend(self.known.keys().cloned());
+        self.compare = self.listed;
     }
 
     fn put(&mut self, volume: &VolumePart) {
@@ -57,10 +62,10 @@ pub(crate) async fn heard(
 ) {
     match event {
         Event::Snapshot(all) => {
-            let there: HashSet<&Key> = all.iter().map(|v| &v.meta.key).collect();
-            let lost: Vec<Key> = disks.known.keys().filter(|k| !there.contains(k)).cloned().collect();
-            lost.iter().for_each(|key| disks.lose(key));
+            disks.known.clear();
+            disks.late.clear();
             all.iter().for_each(|v| disks.put(v));
+            (disks.compare, disks.listed) = (true, true);
         }
         Event::Changed(one) => disks.put(one),
         Event::Gone { key, .. } => disks.lose(key),
@@ -72,6 +77,15 @@ pub(crate) async fn heard(
 /// Writes what is still to be written; what fails stays for the next time.
 pub(crate) async fn again(shared: &Shared, hub: &HubId, epoch: Option<i64>, disks: &mut Disks) {
     let Some(epoch) = epoch else { return };
+    if disks.compare {
+        match vanished(shared, hub, disks).await {
+            Ok(gone) => {
+                disks.gone.extend(gone);
+                disks.compare = false;
+            }
+            Err(e) => tracing::debug!(hub_id = %hub, error = %e, "a hub's list of volumes could not be compared"),
+        }
+    }
     for (id, uid) in std::mem::take(&mut disks.gone) {
         if let Err(e) = gone(shared, hub, id, &uid).await {
             tracing::debug!(hub_id = %hub, disk_id = %id, error = %e, "a disk's end could not be written");
@@ -91,8 +105,39 @@ pub(crate) async fn again(shared: &Shared, hub: &HubId, epoch: Option<i64>, disk
     }
 }
 
+/// What should be on the hub and is not, by its full list: it may have gone while nobody watched.
+async fn vanished(shared: &Shared, hub: &HubId, disks: &Disks) -> Result<Vec<(Uuid, String)>> {
+    let there: HashSet<&str> = disks.known.values().map(|v| v.meta.uid.as_str()).collect();
+    let mut gone = Vec::new();
+    for disk in shared.store.disks_expected(hub).await? {
+        if there.contains(disk.uid.as_str()) {
+            continue;
+        }
+        // a list by label can't prove it: the label may have gone
+        let key = Key::new(&disk.namespace, &disk.hub_name);
+        let client = shared.hubs.client(hub).await?;
+        if client.is_gone(&DATA_VOLUMES, &key, &disk.uid).await == Ok(true) {
+            gone.push((disk.id.0, disk.uid));
+        }
+    }
+    Ok(gone)
+}
+
 async fn gone(shared: &Shared, hub: &HubId, id: Uuid, uid: &str) -> Result<()> {
-    at(Step::DiskObserve, shared.store.disk_vanished(hub, id, uid)).await?;
+    if let Some(lost) = at(Step::DiskObserve, shared.store.disk_vanished(hub, id, uid)).await? {
+        tracing::warn!(hub_id = %hub, disk_id = %id, "a disk was deleted on its hub by hand");
+        let message = format!("Disk {} was deleted on its hub by hand", lost.name);
+        let happened = Happened {
+            org: lost.org,
+            owner: lost.owner,
+            kind: Kind::Disk,
+            id,
+            name: &lost.name,
+            word: "disk.missing",
+            message: &message,
+        };
+        shared.store.event(&happened).await?;
+    }
     settle::disk(shared, DiskId(id), &Outcome::Done).await
 }
 

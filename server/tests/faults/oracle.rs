@@ -382,8 +382,9 @@ async fn disks(stage: &Stage, found: &mut Findings, may_fail: bool) {
             }
             continue;
         }
-        let said =
-            !text(disk, "problem").is_empty() || !text(disk, "vm_problem").is_empty() || disk["vm_state"] == "missing";
+        // an independent one says by itself that somebody deleted it on its hub
+        let said = [text(disk, "problem"), text(disk, "vm_problem")].iter().any(|p| !p.is_empty())
+            || [&disk["vm_state"], &disk["obs_state"]].iter().any(|state| **state == "missing");
         if !(there.contains_key(&key) || may_fail && said) && disk["vm_state"] != "missing" {
             found.add("I3", Harm::WronglyDeleted, format!("{what} has a row, and no volume {key}"));
         }
