@@ -13,6 +13,7 @@ use model::{
     quota::Amount,
     template::Machine,
     vm::{Besides, Vm, VmSpec, check_size},
+    vm_line::VmLine,
 };
 use store::{Macs, Record, Write};
 use uuid::Uuid;
@@ -22,8 +23,8 @@ pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) 
 }
 
 /// As VCD's clients ask.
-pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<Vm>> {
-    d.store.vms_query(list_scope(actor, Action::VappList, org)?, q).await
+pub async fn query(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &Numbered) -> Result<Found<VmLine>> {
+    d.store.vm_lines(list_scope(actor, Action::VappList, org)?, q).await
 }
 
 /// Machines inside templates among them, where somebody sees templates.

@@ -44,6 +44,7 @@ pub mod user;
 pub mod vapp;
 pub mod vdc;
 pub mod vm;
+pub mod vm_line;
 pub mod work;
 
 pub use action::Action;

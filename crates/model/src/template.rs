@@ -6,7 +6,8 @@ use crate::{
     hub::HubId,
     nic::{Attach, IpMode, NicSpec},
     share::{self, Access, Grant},
-    vm::{Disk, Vm},
+    vm::Disk,
+    vm_line::VmLine,
 };
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -230,7 +231,7 @@ pub struct Inside {
 /// What VCD's clients call a VM: one that is deployed, or one that a template will make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Machine {
-    Vm(Box<Vm>),
+    Vm(Box<VmLine>),
     Inside(Box<Inside>),
 }
 

@@ -358,6 +358,11 @@ impl Vm {
         self.disks.iter().filter(|d| d.media.is_some())
     }
 
+    /// It was given a hub, and could not be made there.
+    pub fn not_made(&self) -> bool {
+        !self.problem.is_empty() && self.hub.is_some()
+    }
+
     pub fn storage_mb(&self) -> i64 {
         self.disks.iter().map(|d| d.size_mb).sum()
     }

@@ -54,6 +54,7 @@ mod vapp_network;
 mod vault;
 mod vdc;
 mod vm;
+mod vm_line;
 mod vm_report;
 mod vm_work;
 mod work;

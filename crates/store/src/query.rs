@@ -3,7 +3,7 @@
 use crate::{
     Store,
     constraint::mapped,
-    list::{Build, ListSql},
+    list::{Build, ListSql, needed},
 };
 use model::{
     Error, Result,
@@ -95,7 +95,8 @@ impl Store {
         // ids first, by what is asked for alone: the other columns are read for those on the page, and for no others
         let apart = sql.count_from != list.from;
         if apart {
-            rows.push(format_args!(" where t.id = any(array(select t.id from {}", sql.count_from));
+            let from = sql.needed(scope, &q.filter, &order)?;
+            rows.push(format_args!(" where t.id = any(array(select t.id from {from}"));
         }
         conditions(&mut rows, sql, scope, &q.filter)?;
         rows.push(format_args!(" order by {order} limit {limit} offset {offset}"));
@@ -107,7 +108,7 @@ impl Store {
     }
 
     pub(crate) async fn counted(&self, sql: &QuerySql, scope: Scope, q: &Numbered) -> Result<i64> {
-        let mut count = Build::new(format!("select count(*) from {}", sql.count_from));
+        let mut count = Build::new(format!("select count(*) from {}", sql.needed(scope, &q.filter, "")?));
         conditions(&mut count, sql, scope, &q.filter)?;
         count.build_query_scalar().fetch_one(&self.pool).await.map_err(mapped)
     }
@@ -138,6 +139,13 @@ pub(crate) fn sort_key(sql: &QuerySql, name: &str) -> Result<String> {
 }
 
 impl QuerySql {
+    /// The tables that a question needs.
+    fn needed(&self, scope: Scope, wanted: &Filter, order: &str) -> Result<String> {
+        let mut asked = Build::new(order);
+        conditions(&mut asked, self, scope, wanted)?;
+        Ok(needed(self.count_from, asked.sql()))
+    }
+
     /// As it is asked for; what is alike stands by id.
     fn order(&self, q: &Numbered) -> Result<String> {
         let Some((name, down)) = &q.sort else { return Ok("t.id asc".to_owned()) };

@@ -5,7 +5,7 @@ use crate::{
     list::{Build, ListSql},
     query::{QuerySql, bool, conditions, id, id_among, number, sort_key, text, text_among, time, words},
     share::owned_or_shared,
-    template, vm,
+    template, vm_line,
 };
 use model::{
     Result,
@@ -96,14 +96,14 @@ impl Store {
         let within = |inside| Machine::Inside(Box::new(inside));
         match (vms, inside) {
             (None, None) => Ok(Found { items: Vec::new(), total: 0 }),
-            (Some(scope), None) => Ok(self.vms_query(scope, q).await?.map(vm)),
+            (Some(scope), None) => Ok(self.vm_lines(scope, q).await?.map(vm)),
             (None, Some(scope)) => {
                 let place = (q.offset(), i64::from(q.size));
                 let (items, total) = tokio::join!(self.inside(scope, q, place), self.counted(&QUERY, scope, q));
                 Ok(Found { items: items?.into_iter().map(within).collect(), total: total? })
             }
             (Some(vms), Some(inside)) if q.sort.is_none() => {
-                let (found, more) = tokio::join!(self.vms_query(vms, q), self.counted(&QUERY, inside, q));
+                let (found, more) = tokio::join!(self.vm_lines(vms, q), self.counted(&QUERY, inside, q));
                 let (mut found, more) = (found?.map(vm), more?);
                 let left = i64::from(q.size) - i64::try_from(found.items.len()).unwrap_or_default();
                 // a page that VMs fill has no room for them
@@ -116,7 +116,7 @@ impl Store {
             (Some(vms), Some(inside)) => {
                 let (ids, total) = self.machines_in_order(vms, inside, q).await?;
                 let mut found: HashMap<Uuid, Machine> = HashMap::new();
-                found.extend(self.vms_known(&ids).await?.into_iter().map(|v| (v.id.0, vm(v))));
+                found.extend(self.vm_lines_of(&ids).await?.into_iter().map(|v| (v.id.0, vm(v))));
                 found.extend(self.insides(&ids).await?.into_iter().map(|(id, one)| (id, within(one))));
                 Ok(Found { items: ids.iter().filter_map(|id| found.remove(id)).collect(), total })
             }
@@ -153,7 +153,7 @@ impl Store {
     async fn machines_in_order(&self, vms: Scope, inside: Scope, q: &Numbered) -> Result<(Vec<Uuid>, i64)> {
         let (field, down) = q.sort.as_ref().map_or(("id", false), |(f, down)| (f.as_str(), *down));
         let mut b = Build::new("select x.id from (");
-        let both = [(&vm::QUERY, vms), (&QUERY, inside)];
+        let both = [(&vm_line::QUERY, vms), (&QUERY, inside)];
         for (i, (sql, scope)) in both.iter().enumerate() {
             b.push(if i == 0 { "" } else { " union all " });
             b.push(format_args!("select t.id, {} as sorted from {}", sort_key(sql, field)?, sql.count_from));

@@ -7,14 +7,12 @@ use crate::{
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag},
     nic::{NicJson, SeenNic, nics_column},
-    query::{QuerySql, bool, id, id_among, number, text, text_among, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
 };
 use model::{
     Action, Actor, Error, HubId, OrgId, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
-    query::{Found, Numbered},
     vm::{Besides, Disk, Once, Power, Seen, Vm, VmSpec},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
@@ -57,70 +55,6 @@ pub(crate) const SQL: ListSql = ListSql {
     action: "",
     org: "t.org_id",
     owner: owned_or_shared!("t.owner_id", "t.vapp_id"),
-};
-
-/// What VCD's clients ask by.
-pub(crate) const QUERY: QuerySql = QuerySql {
-    list: &SQL,
-    count_from: "vms t left join organizations o on o.id = t.org_id left join vdcs d on d.id = t.vdc_id \
-                 left join vapps a on a.id = t.vapp_id left join users u on u.id = t.owner_id",
-    metadata: true,
-    fields: &[
-        id("id", "t.id"),
-        id("href", "t.id"),
-        text("name", "t.name"),
-        text("description", "t.description"),
-        id("container", "t.vapp_id"),
-        id("vapp", "t.vapp_id"),
-        text("containerName", "a.name"),
-        id("vdc", "t.vdc_id"),
-        text("vdcName", "d.name"),
-        id("org", "t.org_id"),
-        text("orgName", "o.name"),
-        id("owner", "t.owner_id"),
-        text("ownerName", "u.name"),
-        text("guestOs", "t.os"),
-        number("numberOfCpus", "t.cpus"),
-        number("memoryMB", "t.memory_mb"),
-        text("ipAddress", "t.obs_ips[1]"),
-        text("hostName", "t.obs_node"),
-        text("hubName", "t.hub_id"),
-        id_among("network", "select n.network_id from nics n where n.vm_id = t.id and n.removed_at is null"),
-        text_among(
-            "networkName",
-            "select w.name from nics n join networks w on w.id = n.network_id where n.vm_id = t.id and n.removed_at is null",
-        ),
-        text_among(
-            "storageProfileName",
-            "select p.name from disks k join storage_policies p on p.id = k.policy_id where k.vm_id = t.id and k.gone_at is null",
-        ),
-        id("vmSizingPolicyId", "t.sizing_id"),
-        bool("isAutoNature", "a.auto"),
-        bool("isBusy", "t.deleted_at is not null"),
-        bool("isVAppTemplate", "false"),
-        bool("isDeleted", "false"),
-        bool("isDeployed", "t.power <> 'off'"),
-        bool("isInMaintenanceMode", "false"),
-        time("dateCreated", "t.created_at"),
-        text("catalogName", "''"),
-        text("moref", "'vm-' || t.hub_name"),
-        words(
-            "status",
-            "t.obs_state",
-            &[
-                ("POWERED_ON", "t.obs_state in ('running', 'migrating', 'stopping')"),
-                ("POWERED_OFF", "t.obs_state in ('stopped', 'starting', 'deleting')"),
-                ("SUSPENDED", "t.obs_state = 'suspended'"),
-                ("FAILED_CREATION", "t.obs_state = '' and t.problem <> '' and t.hub_id is not null"),
-                (
-                    "UNRESOLVED",
-                    "t.obs_state = 'provisioning' or t.obs_state = '' and (t.problem = '' or t.hub_id is null)",
-                ),
-                ("INCONSISTENT_STATE", "t.obs_state = 'failed'"),
-                ("UNKNOWN", "t.obs_state in ('unknown', 'missing')"),
-            ],
-        ),
-    ],
 };
 
 /// As people count them, and as the filter by state has them.
@@ -311,10 +245,6 @@ impl Store {
         self.page(&SQL, scope, q, filter, read).await
     }
 
-    pub async fn vms_query(&self, scope: Scope, q: &Numbered) -> Result<Found<Vm>> {
-        self.numbered(&QUERY, scope, q, read).await
-    }
-
     /// What its guest is told, sealed; None: nothing.
     pub async fn vm_guest(&self, vm: &Authorized<Vm>) -> Result<Option<Vec<u8>>> {
         sqlx::query_scalar!("select cloud_init from vms where id = $1", vm.id.0)
@@ -340,14 +270,6 @@ impl Store {
     /// For whoever works on them, not for pages.
     pub async fn vm_known(&self, id: VmId) -> Result<Option<Vm>> {
         find(&self.pool, id).await
-    }
-
-    /// Those with these ids, in no order.
-    pub(crate) async fn vms_known(&self, ids: &[Uuid]) -> Result<Vec<Vm>> {
-        let mut b = SQL.one();
-        b.push("t.id = any(").push_bind(ids.to_vec()).push(")");
-        let rows: Vec<Row> = b.build_query_as().fetch_all(&self.pool).await.map_err(mapped)?;
-        rows.into_iter().map(read).collect()
     }
 
     pub async fn vms_known_of(&self, vapp: VappId) -> Result<Vec<Vm>> {

@@ -124,6 +124,12 @@ async fn vanished(shared: &Shared, hub: &HubId, disks: &Disks) -> Result<Vec<(Uu
 }
 
 async fn gone(shared: &Shared, hub: &HubId, id: Uuid, uid: &str) -> Result<()> {
+    missing(shared, hub, id, uid).await?;
+    settle::disk(shared, DiskId(id), &Outcome::Done).await
+}
+
+/// Its volume is proven to be gone; if nobody asked for that, it is said.
+pub(crate) async fn missing(shared: &Shared, hub: &HubId, id: Uuid, uid: &str) -> Result<()> {
     if let Some(lost) = at(Step::DiskObserve, shared.store.disk_vanished(hub, id, uid)).await? {
         tracing::warn!(hub_id = %hub, disk_id = %id, "a disk was deleted on its hub by hand");
         let message = format!("Disk {} was deleted on its hub by hand", lost.name);
@@ -138,7 +144,7 @@ async fn gone(shared: &Shared, hub: &HubId, id: Uuid, uid: &str) -> Result<()> {
         };
         shared.store.event(&happened).await?;
     }
-    settle::disk(shared, DiskId(id), &Outcome::Done).await
+    Ok(())
 }
 
 /// False: nobody here knows it yet under that uid, and that may change.

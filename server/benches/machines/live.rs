@@ -46,10 +46,12 @@ pub(crate) async fn run(stage: &Stage) -> Result<()> {
 
     // what was done before is written down in turn: a first change comes after all of it
     for (_, n, key) in stage.some(1).await? {
+        let began = Instant::now();
         more_memory(stage, n, &key, "192Mi")?;
-        timeout(Duration::from_secs(60), until_changed(&mut lines))
+        timeout(Duration::from_secs(600), until_changed(&mut lines))
             .await
             .context("the hubs are not kept up with")??;
+        println!("{:<52} {:>9.1} s", "until all that happened before was heard", began.elapsed().as_secs_f64());
     }
     while timeout(Duration::from_secs(2), lines.next_line()).await.is_ok() {}
     let mut times = Vec::new();

@@ -404,7 +404,34 @@ impl Stage {
         let work = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select kind, id, failing, last_error, attempt, lease_until > now() as held from work) w").await;
         let refused = self.app.db.text("select coalesce(jsonb_agg(placement), '[]')::text from vapps where hub_id is null and deleted_at is null").await;
         let tasks = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select operation, object_id, message from tasks where status in ('queued', 'running')) w").await;
-        panic!("{what} did not come; work: {work}; tasks: {tasks}; not placed: {refused}");
+        let seen = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select v.hub_name, v.power, v.obs_state, v.problem, v.applied, v.generation, k.name as disk, k.obs_state as disk_seen from vms v left join disks k on k.vm_id = v.id where v.gone_at is null and v.id <> '{}'::uuid) w".replace("{}", &self.steady.to_string()).as_str()).await;
+        panic!(
+            "{what} did not come; work: {work}; tasks: {tasks}; not placed: {refused}; known: {seen}; on hubs: {}",
+            self.unfinished()
+        );
+    }
+
+    /// What is not done on the hubs themselves, as they show it.
+    fn unfinished(&self) -> String {
+        let mut all = Vec::new();
+        for hub in self.hubs() {
+            for (group, resource) in [(KUBEVIRT, "virtualmachines"), ("cdi.kubevirt.io", "datavolumes")] {
+                for o in hub.objects(group, resource) {
+                    let (meta, status) = (&o["metadata"], &o["status"]);
+                    let stands = if status["phase"].is_null() { &status["printableStatus"] } else { &status["phase"] };
+                    if stands != "Running" && stands != "Succeeded" && stands != "Stopped" {
+                        all.push(format!(
+                            "{}: {resource} {}/{} {stands}, deleted {}",
+                            hub.name(),
+                            meta["namespace"],
+                            meta["name"],
+                            meta["deletionTimestamp"]
+                        ));
+                    }
+                }
+            }
+        }
+        all.join("; ")
     }
 }
 

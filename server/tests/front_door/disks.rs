@@ -154,6 +154,36 @@ async fn an_independent_disk_goes_from_vm_to_vm_and_survives_them() {
 }
 
 #[tokio::test]
+async fn an_independent_disk_that_goes_while_nobody_watches_is_said_to_be_missing() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (id, _) = disk::create(d, admin, stage.acme.vdc("prod"), blank("data", 2048)).await.unwrap();
+    done(&stage, id.0, Action::DiskCreate).await;
+    free(&stage, id).await;
+    let (of_deleted, _) = disk::create(d, admin, stage.acme.vdc("prod"), blank("old", 1024)).await.unwrap();
+    done(&stage, of_deleted.0, Action::DiskCreate).await;
+    free(&stage, of_deleted).await;
+
+    stage.hubs.kill_controller();
+    disk::delete(d, admin, of_deleted).await.unwrap();
+    let namespace = stage.app.db.text("select namespace_name from vdcs").await;
+    for name in volumes(&stage) {
+        stage.hubs.hub("one").delete("cdi.kubevirt.io", "datavolumes", &namespace, &name).await;
+    }
+    stage.hubs.start_controller(&stage.app);
+
+    let state = async || disk::get(d, admin, id).await.unwrap().state();
+    stage.until("a missing disk", async || state().await == DiskState::Missing).await;
+    stage.until("the event of it", async || stage.app.db.count("events where kind = 'disk.missing'").await == 1).await;
+    // who asked for it is not told that it went
+    done(&stage, of_deleted.0, Action::DiskDelete).await;
+    disk::delete(d, admin, id).await.unwrap();
+    done(&stage, id.0, Action::DiskDelete).await;
+    assert_eq!(stage.app.db.text("select storage_used_mb::text from vdcs").await, "0");
+    assert_eq!(stage.app.db.count("events where kind = 'disk.missing'").await, 1);
+}
+
+#[tokio::test]
 async fn all_disks_of_a_vm_are_set_at_once_or_none() {
     let stage = Stage::set().await;
     let (d, admin) = (&stage.app.domain, &stage.admin);

@@ -11,7 +11,7 @@ use crate::{
     wire::{status, times::stamp},
 };
 use domain::vapp;
-use model::{Kind, Result, vapp::Vapp};
+use model::{Kind, Result, vapp::Vapp, vm_line::VmLine};
 use serde_json::{Value, json};
 
 const FIELDS: Fields = &[
@@ -71,7 +71,7 @@ async fn list(ask: Ask) -> Result<Answer> {
 async fn get(ask: Ask) -> Result<Answer> {
     let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, ask.id(Kind::Vapp)?).await?;
     let mut body = write(&ask, &vapp);
-    body["vms"] = vms.iter().map(|one| vm::write(&ask, one)).collect();
+    body["vms"] = vms.iter().map(|one| vm::write(&ask, &VmLine::of(one))).collect();
     Ok(tagged(Answer::json(&body), vapp.version))
 }
 

@@ -8,7 +8,7 @@ use crate::{
     wire::{status, times::stamp},
 };
 use domain::vm;
-use model::{Kind, Result, vm::Vm};
+use model::{Kind, Result, vm::Power, vm_line::VmLine};
 use serde_json::{Value, json};
 
 const FIELDS: Fields = &[
@@ -68,17 +68,17 @@ async fn list(ask: Ask) -> Result<Answer> {
 
 async fn get(ask: Ask) -> Result<Answer> {
     let vm = vm::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
-    Ok(tagged(Answer::json(&write(&ask, &vm)), vm.version))
+    Ok(tagged(Answer::json(&write(&ask, &VmLine::of(&vm))), vm.version))
 }
 
-pub(super) fn write(ask: &Ask, v: &Vm) -> Value {
+pub(super) fn write(ask: &Ask, v: &VmLine) -> Value {
     json!({
         "id": v.id.urn(),
         "name": v.name,
         "description": v.description,
         "computerName": v.computer_name,
-        "status": status::vm(v).1,
-        "isDeployed": status::vm_deployed(v),
+        "status": status::line(v).1,
+        "isDeployed": v.power != Power::Off,
         "numberOfCpus": v.cpus,
         "memoryMb": v.memory_mb,
         "guestOs": v.os,

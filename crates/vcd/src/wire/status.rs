@@ -4,6 +4,7 @@ use model::{
     template::Template,
     vapp::{Vapp, VappState},
     vm::{Power, Seen, Vm},
+    vm_line::VmLine,
 };
 
 pub(crate) type Status = (i32, &'static str);
@@ -20,8 +21,16 @@ const MIXED: Status = (10, "MIXED");
 
 /// What was last seen of it: one that starts is off until it runs.
 pub(crate) fn vm(vm: &Vm) -> Status {
-    match vm.seen {
-        Seen::Never if !vm.problem.is_empty() && vm.hub.is_some() => FAILED_CREATION,
+    seen(vm.seen, vm.not_made())
+}
+
+pub(crate) fn line(vm: &VmLine) -> Status {
+    seen(vm.seen, vm.not_made)
+}
+
+fn seen(seen: Seen, not_made: bool) -> Status {
+    match seen {
+        Seen::Never if not_made => FAILED_CREATION,
         Seen::Never | Seen::Provisioning => UNRESOLVED,
         Seen::Running | Seen::Migrating | Seen::Stopping => POWERED_ON,
         Seen::Stopped | Seen::Starting | Seen::Deleting => POWERED_OFF,

@@ -3,6 +3,7 @@ use super::{place, refused, told, vdc, vm::grow};
 use crate::{
     Shared,
     drill::{Step, at},
+    follow_disks,
     queue::Outcome,
     settle,
 };
@@ -115,7 +116,7 @@ async fn keep(shared: &Shared, claim: &Claim, disk: &DiskWork) -> Result<Outcome
     let named = client.patch_fenced(&DATA_VOLUMES, &key, &uid, shape::names(&wanted));
     match at(Step::DiskNames, named).await {
         Err(hub::Error::NotOurs(_) | hub::Error::NotFound(_)) => {
-            shared.store.disk_vanished(hub, disk.id.0, &uid).await?;
+            follow_disks::missing(shared, hub, disk.id.0, &uid).await?;
             return Ok(Outcome::Failed("It was deleted on its hub by hand. Delete it here.".into()));
         }
         other => drop(told!(other)),

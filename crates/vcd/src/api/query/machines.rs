@@ -1,7 +1,7 @@
 //! Records of vApps, VMs, disks and which disk is in which VM.
 use super::page::{About, Page, Rows};
 use crate::{
-    api::vm::spec::hardware_version,
+    api::vm::spec::or_default,
     ask::Ask,
     wire::{
         href::{Base, template_vm_id, urn},
@@ -13,11 +13,11 @@ use crate::{
 use domain::{disk, vapp, vm};
 use model::{
     Kind, Result, VappId,
-    nic::Attach,
     query::Numbered,
     template::{Inside, Machine},
     vapp::{Vapp, VappState},
-    vm::Vm,
+    vm::Power,
+    vm_line::VmLine,
 };
 use std::{collections::HashMap, fmt::Display};
 
@@ -87,19 +87,9 @@ pub(super) async fn vms(ask: &Ask, q: &Numbered, admin: bool) -> Result<Page> {
     }))
 }
 
-fn vm_record(rows: &mut Rows<'_>, base: &Base, v: &Vm, admin: bool) {
-    let primary = v.nics.iter().find(|n| n.spec.primary).or(v.nics.first());
-    let network = match primary.map(|n| n.spec.attach) {
-        Some(Attach::Network(id)) => base.network(id),
-        _ => String::new(),
-    };
-    let ip = primary
-        .and_then(|n| n.seen_ips.first().cloned().or(n.spec.address.map(|a| a.to_string())))
-        .or_else(|| v.ips.first().cloned())
-        .unwrap_or_default();
-    let policy = v.disks.first().map_or("", |d| d.policy.as_str());
+fn vm_record(rows: &mut Rows<'_>, base: &Base, v: &VmLine, admin: bool) {
     let sizing = v.sizing.as_ref().map(|(id, _)| urn("vdcComputePolicy", id)).unwrap_or_default();
-    let seen = status::vm(v);
+    let seen = status::line(v);
     // what is told to a guest is told at its first start
     let customized = if seen.1 == "POWERED_ON" { "GC_COMPLETE" } else { "GC_PENDING" };
     rows_vm(
@@ -118,21 +108,21 @@ fn vm_record(rows: &mut Rows<'_>, base: &Base, v: &Vm, admin: bool) {
             org_name: &v.org_name,
             owner: v.owner.map(|id| base.user(id)).unwrap_or_default(),
             owner_name: &v.owner_name,
-            deployed: status::vm_deployed(v),
+            deployed: v.power != Power::Off,
             alone: v.alone,
             inside: false,
             os: &v.os,
             cpus: v.cpus,
             memory_mb: v.memory_mb,
-            storage_mb: v.storage_mb(),
-            network,
-            network_name: primary.map_or("", |n| &n.network_name),
-            ip,
-            policy,
+            storage_mb: v.storage_mb,
+            network: v.network.map(|id| base.network(id)).unwrap_or_default(),
+            network_name: &v.network_name,
+            ip: &v.ip,
+            policy: &v.policy,
             sizing,
             customized,
             catalog: "",
-            hardware: hardware_version(v),
+            hardware: or_default(&v.hardware_version),
             host: &v.node,
             hub_name: &v.hub_name,
             created: stamp(v.created_at),
@@ -171,7 +161,7 @@ fn inside_record(rows: &mut Rows<'_>, base: &Base, one: &Inside, admin: bool) {
             storage_mb: v.disks.iter().map(|d| d.size_mb).sum(),
             network: String::new(),
             network_name: "",
-            ip: String::new(),
+            ip: "",
             policy: v.disks.first().map_or("", |d| d.policy.as_str()),
             sizing: String::new(),
             customized: "GC_PENDING",
@@ -209,7 +199,7 @@ struct Shown<'a> {
     storage_mb: i64,
     network: String,
     network_name: &'a str,
-    ip: String,
+    ip: &'a str,
     policy: &'a str,
     sizing: String,
     customized: &'static str,

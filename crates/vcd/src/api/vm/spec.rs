@@ -14,10 +14,12 @@ use xml::Writer;
 pub(crate) use crate::wire::units::{HARDWARE_VERSION, MHZ_PER_CPU};
 
 pub(crate) fn hardware_version(vm: &Vm) -> &str {
-    match vm.besides.hardware_version.as_str() {
-        "" => HARDWARE_VERSION,
-        chosen => chosen,
-    }
+    or_default(&vm.besides.hardware_version)
+}
+
+/// What is said of a VM for which nobody chose one.
+pub(crate) fn or_default(chosen: &str) -> &str {
+    if chosen.is_empty() { HARDWARE_VERSION } else { chosen }
 }
 
 /// VCD's word for the system, chosen or by what the template says it is.
