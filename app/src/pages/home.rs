@@ -2,7 +2,9 @@
 use super::{
     lease,
     limits::{cell_meter, meters, whole},
-    needs::{disabled, failed_task, full_org, full_own_org, full_vdc, more_failed, needs_section, troubled_hub},
+    needs::{
+        disabled, failed_task, full_org, full_own_org, full_vdc, more_failed, needs_section, troubled_hub, troubled_vms,
+    },
     recent_tasks::task_table,
 };
 use crate::{
@@ -167,6 +169,7 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
     needs.extend(o.org.iter().filter(|org| !org.enabled).map(|_| disabled(&visit, id, &name)));
     needs.extend(o.failed.iter().map(|t| failed_task(&visit, t)));
     needs.extend(more_failed(&visit, c.failed, o.failed.len()));
+    needs.extend(troubled_vms(&visit, c.failed_vms));
     needs.extend(o.leases.iter().map(|n| lease::need(&visit, n)));
     needs.extend(o.org.iter().filter_map(|org| full_own_org(&visit, org)));
     needs.extend(o.vdcs.iter().filter_map(|v| full_vdc(&visit, v)));
@@ -277,6 +280,7 @@ fn few_rights(visit: &Visit, o: &OrgOverview, title: String, sub: String) -> Any
     let lede = format!("You are signed in as {}. {}", visit.actor.name, failures(o.counts.failed, true));
     let mut needs: Vec<AnyView> = o.failed.iter().map(|t| failed_task(visit, t)).collect();
     needs.extend(more_failed(visit, o.counts.failed, o.failed.len()));
+    needs.extend(troubled_vms(visit, o.counts.failed_vms));
     let needs = (!needs.is_empty()).then(|| needs_section(needs));
     let tasks = view! { <a class="btn small" href=visit.at("/tasks")>"Tasks"</a> }.into_any();
     let profile = view! { <a class="btn small" href="/profile">"Profile"</a> }.into_any();

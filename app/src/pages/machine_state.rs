@@ -33,7 +33,8 @@ pub(super) fn vm_badge(visit: &Visit, vm: &Vm) -> AnyView {
 /// The same as a sentence, for the head of its page.
 pub(super) fn vm_says(visit: &Visit, vm: &Vm) -> AnyView {
     let Looks { shape, tone, word, more, .. } = vm_looks(vm, visit.now);
-    let rest = match vm.since.filter(|_| !vm.stale()) {
+    // the time is of what its hub shows
+    let rest = match vm.since.filter(|_| !vm.stale() && !vm.on_its_way()) {
         Some(at) => format!("since {}, for {}.", at_words(at, visit.now), span(visit.now - at)),
         None => String::new(),
     };

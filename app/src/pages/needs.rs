@@ -55,6 +55,17 @@ pub(super) fn troubled_hub(visit: &Visit, h: &Hub) -> AnyView {
     view! { <Todo mark title text=text.trim().to_owned() acts /> }.into_any()
 }
 
+/// VMs that failed, or that somebody deleted on their hub.
+pub(super) fn troubled_vms(visit: &Visit, failed: Option<i64>) -> Option<AnyView> {
+    let count = failed.map(whole).filter(|n| *n > 0)?;
+    let mark = view! { <Shape name=Shape::Diamond tone=Tone::Bad /> }.into_any();
+    let title = format!("{} failed or missing", plural(count, "VM", "VMs")).into_any();
+    let text =
+        "Each one's page says what happened. What is missing on its hub can only be deleted here, and deployed anew.";
+    let acts = button(true, visit.at("/vms?state=failed"), "Show them");
+    Some(view! { <Todo mark title text acts /> }.into_any())
+}
+
 /// The failures that are not shown one by one.
 pub(super) fn more_failed(visit: &Visit, failed: Option<i64>, shown: usize) -> Option<AnyView> {
     let rest = whole(failed?).checked_sub(shown as u64).filter(|n| *n > 0)?;

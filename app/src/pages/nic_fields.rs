@@ -10,20 +10,15 @@ use model::{
     nic::{Adapter, Attach, IpMode, NicSpec},
 };
 
-/// What can be chosen; networks of several VDCs are told apart by their names.
+/// What can be chosen, with the VDC that a network is of: a form may have another one in mind.
 pub(super) fn choices(visit: &Visit, networks: &[Network]) -> Vec<Choice> {
     let mut all = vec![
         Choice::new("", "No NIC"),
         Choice::new("vdc", "The VDC's own network"),
         Choice::new("none", "A NIC on no network"),
     ];
-    let several = networks.windows(2).any(|w| w[0].vdc != w[1].vdc);
     all.extend(networks.iter().filter(|_| visit.may(Action::NetworkList)).map(|n| {
-        let whose = match (n.vapp.is_some(), several) {
-            (true, _) => ", inside the vApp".to_owned(),
-            (false, true) => format!(", of {}", n.vdc_name),
-            (false, false) => String::new(),
-        };
+        let whose = if n.vapp.is_some() { ", inside the vApp".to_owned() } else { format!(", of {}", n.vdc_name) };
         let how = if n.spec.dhcp { ", DHCP" } else { "" };
         Choice::new(n.id.to_string(), format!("{} ({}{how}){whose}", n.name(), n.spec.subnet().cidr()))
     }));

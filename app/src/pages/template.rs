@@ -64,7 +64,7 @@ pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
         view! { <Badge shape=Shape::Clock tone=Tone::Warn word="Expired" more="its lease has ended" plate=true /> }
             .into_any()
     } else if t.blank() {
-        view! { <Badge shape=Shape::Clock tone=Tone::Busy word="Empty" more="its upload has not ended" /> }.into_any()
+        view! { <Badge shape=Shape::Clock tone=Tone::Busy word="Empty" more="nothing is in it yet" /> }.into_any()
     } else {
         view! { <Badge shape=Shape::Disc tone=Tone::Ok word="Available" /> }.into_any()
     }

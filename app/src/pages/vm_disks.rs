@@ -50,11 +50,16 @@ pub(super) fn disk_badge(d: &Disk) -> AnyView {
 
 pub(super) fn section(visit: &Visit, v: &Vm) -> AnyView {
     let changes = may(visit, v, Action::VmDiskAdd);
-    let acts = (changes && can::vm(v, Action::VmDiskAdd).is_ok()).then(|| {
-        view! {
+    let acts = changes.then(|| match can::vm(v, Action::VmDiskAdd) {
+        Ok(()) => view! {
             <a href=href(visit, v.id, "/disks/add")>"Add"</a>
             " "
             <a href=href(visit, v.id, "/disks/attach")>"Attach"</a>
+        }
+        .into_any(),
+        // said before somebody looks for it
+        Err(why) => {
+            view! { <span class="text-sm text-ink-2">{format!("None can be added now: {why}")}</span> }.into_any()
         }
     });
     let acts = acts.into_any();
@@ -77,6 +82,8 @@ fn row(visit: &Visit, v: &Vm, d: &Disk, changes: bool) -> impl IntoView + use<> 
     let from = match (d.image.rsplit('/').next(), visit.place == Place::Provider) {
         _ if d.independent => "an independent disk".to_owned(),
         (None | Some(""), _) => "nothing".to_owned(),
+        // what was uploaded is kept under its id
+        (Some(name), false) if name.parse::<uuid::Uuid>().is_ok() => "an uploaded image".to_owned(),
         (Some(name), false) => name.to_owned(),
         (Some(_), true) => d.image.clone(),
     };

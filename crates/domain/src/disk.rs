@@ -323,7 +323,7 @@ pub async fn remove(d: &Domain, actor: &Actor, vm: VmId, disk: DiskId) -> Result
 pub fn removable(vm: &Vm, disk: &vm::Disk) -> Result<()> {
     let first = vm.disks.iter().find(|k| !k.independent && k.media.is_none());
     if first.is_some_and(|f| f.id == disk.id) {
-        let why = format!("Not now: {} starts from its disk {}, so that one stays.", vm.name, disk.name);
+        let why = format!("{} starts from its disk {}, so that one stays.", vm.name, disk.name);
         return Err(Error::NotNow(why));
     }
     Ok(())

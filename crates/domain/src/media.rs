@@ -44,7 +44,10 @@ pub async fn insert(d: &Domain, actor: &Actor, vm: VmId, disc: TemplateId) -> Re
         }
         room(&vm)?;
         let Some((image, size_mb)) = tx.disc_image(disc.id).await? else {
-            return Err(Error::NotNow(format!("Not now: {} is still empty: its upload has not ended.", disc.name)));
+            return Err(Error::NotNow(format!(
+                "Not now: {} is still empty: what fills it has not ended, or failed. Its tasks say which.",
+                disc.name
+            )));
         };
         let (names, last) = tx.disk_names_in(vm.id).await?;
         let free = |n: &usize| !names.iter().any(|name| *name == format!("cd-{n}"));

@@ -19,7 +19,14 @@ pub(crate) async fn hold<'a>(
     for (index, id) in wanted {
         // a network of somebody else is answered like a missing one
         match held.get(&id).filter(|n| n.reaches(org, vdc, vapp)) {
-            None => return Err(Error::field("nics", format!("NIC {index}: there is no such network in this VDC."))),
+            None => {
+                return Err(Error::field(
+                    "nics",
+                    format!(
+                        "NIC {index}: its network is not one of this VDC. Choose another network for it, or another VDC."
+                    ),
+                ));
+            }
             Some(n) if n.deleted => {
                 return Err(Error::field("nics", format!("NIC {index}: the network {} is being deleted.", n.name())));
             }

@@ -127,9 +127,10 @@ pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
         Action::VappCreate if template.kind == ItemKind::Media => {
             Err(format!("{} is a disc. It is put into a VM, and not deployed.", template.name))
         }
-        Action::VappCreate if template.blank() => {
-            Err(format!("{} is still empty: its upload has not ended.", template.name))
-        }
+        Action::VappCreate if template.blank() => Err(format!(
+            "{} is still empty: what fills it has not ended, or failed. Its tasks say which.",
+            template.name
+        )),
         Action::VappCreate if template.expired => {
             Err(format!("The lease of {} has ended. Renew it, or choose another template.", template.name))
         }

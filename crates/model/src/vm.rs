@@ -348,6 +348,12 @@ impl Vm {
         }
     }
 
+    /// Is it on its way to what was asked for, while its hub still shows what was before?
+    pub fn on_its_way(&self) -> bool {
+        let still = matches!(self.seen, Seen::Running | Seen::Stopped | Seen::Suspended);
+        still && matches!(self.state(), VmState::Starting | VmState::Stopping | VmState::Suspending | VmState::Deleting)
+    }
+
     /// Shown as last known: its hub does not answer.
     pub fn stale(&self) -> bool {
         self.hub_answers == Some(false)

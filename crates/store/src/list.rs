@@ -194,11 +194,10 @@ pub(crate) fn needed(from: &str, asked: &str) -> String {
         return from.to_owned();
     }
     let mut asks = asked.to_owned();
-    let mut tables = from.split(" left join ");
-    let first = tables.next().unwrap_or_default();
+    let Some((first, joined)) = from.split_once(" left join ") else { return from.to_owned() };
     let mut kept: Vec<&str> = Vec::new();
     // one may be joined by way of another before it
-    for table in tables.rev() {
+    for table in joined.rsplit(" left join ") {
         if names(&asks, table.split(' ').nth(1).unwrap_or_default()) {
             asks.push_str(table);
             kept.push(table);

@@ -139,17 +139,20 @@ impl Store {
 
     /// The VM's object is gone from its hub, and nobody here asked for it.
     pub async fn vm_missing(&self, hub: &HubId, id: VmId, uid: &str) -> Result<bool> {
-        let done = sqlx::query!(
-            "update vms set obs_state = 'missing', obs_reason = '', obs_at = now(), obs_since = now(), outside = 'It was deleted on its hub by hand.'
-             where id = $1 and hub_id = $2 and uid = $3 and gone_at is null and deleted_at is null and obs_state <> 'missing'",
+        let done = sqlx::query_scalar!(
+            r#"with lost as (update vms set obs_state = 'missing', obs_reason = '', obs_at = now(), obs_since = now(), outside = 'It was deleted on its hub by hand.'
+                             where id = $1 and hub_id = $2 and uid = $3 and gone_at is null and deleted_at is null and obs_state <> 'missing' returning id),
+                    with_it as (update disks k set obs_state = 'missing', obs_reason = '', obs_progress = null, obs_at = now()
+                                from lost where k.vm_id = lost.id and not k.independent and k.gone_at is null)
+               select count(*) as "lost!" from lost"#,
             id.0,
             hub.0,
             uid
         )
-        .execute(&self.pool)
+        .fetch_one(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(done.rows_affected() == 1)
+        Ok(done == 1)
     }
 
     /// Something that nobody here did, for the list of events.

@@ -172,7 +172,7 @@ async fn what_does_not_fit_is_refused() {
     let template = stage.template("ubuntu-24.04").await.unwrap();
     assert!(refused(template.id).await.contains("is a template. It is deployed"));
     let empty = desk.begin("empty", ItemKind::Media).await;
-    assert!(refused(desk.get(empty).await.template).await.contains("its upload has not ended"));
+    assert!(refused(desk.get(empty).await.template).await.contains("what fills it has not ended, or failed"));
 
     // somebody else's: as if it were not there; the provider learns who does not see it
     let other = stage.app.org("globex").make().await;

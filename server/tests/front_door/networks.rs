@@ -301,7 +301,7 @@ async fn a_shared_network_reaches_another_vdc_and_one_that_is_not_does_not() {
     };
     let (d, admin) = (&stage.app.domain, &stage.admin);
     let e = vapp::compose(d, admin, second, spec(own), vapp::Guest::default()).await.err().unwrap();
-    assert!(e.to_string().contains("no such network in this VDC"), "{e}");
+    assert!(e.to_string().contains("its network is not one of this VDC"), "{e}");
     let id = vapp::compose(d, admin, second, spec(shared), vapp::Guest::default()).await.unwrap().vapp;
     let one = stage.running(id).await.remove(0);
     assert_eq!(stage.hubs.count("one", CUDN), 1);

@@ -390,7 +390,7 @@ async fn the_pages_lead_from_a_catalog_to_a_template_and_its_versions() {
         .must(409)
         .says("Another template of this catalog");
     let template = format!("/tenant/acme/templates/{}", desk.get(id).await.template);
-    browser.get(&template).await.must(200).says("its upload has not ended").says("Waiting for the file");
+    browser.get(&template).await.must(200).says("nothing is in it yet").says("Waiting for the file");
 
     desk.send(id, "box.qcow2", &qcow2(64), 400).await;
     desk.ended(id).await;
