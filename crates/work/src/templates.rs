@@ -201,7 +201,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
             preference: vm.preference.clone().unwrap_or_default(),
             disks: disks.collect(),
             nics: nics.collect(),
-            os: t.os_name.clone().unwrap_or_default(),
+            os: vm.os_name.clone().or_else(|| t.os_name.clone()).unwrap_or_default(),
             properties: Vec::new(),
         }
     });

@@ -168,7 +168,7 @@ async fn an_independent_disk_that_goes_while_nobody_watches_is_said_to_be_missin
     disk::delete(d, admin, of_deleted).await.unwrap();
     let namespace = stage.app.db.text("select namespace_name from vdcs").await;
     for name in volumes(&stage) {
-        stage.hubs.hub("one").delete("cdi.kubevirt.io", "datavolumes", &namespace, &name).await;
+        assert!(stage.hubs.hub("one").remove("cdi.kubevirt.io", "datavolumes", &namespace, &name).unwrap());
     }
     stage.hubs.start_controller(&stage.app);
 

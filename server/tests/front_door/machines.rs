@@ -169,6 +169,18 @@ async fn without_a_hub_a_vapp_waits_and_goes_on_when_one_comes() {
 }
 
 #[tokio::test]
+async fn each_machine_of_a_template_has_its_own_system() {
+    let stage = Stage::set().await;
+    let template = stage.template("web-and-db").await.unwrap();
+    let systems: Vec<&str> = template.vms.iter().map(|v| v.os.as_str()).collect();
+    assert_eq!(systems, ["Ubuntu 24.04 LTS", "Red Hat Enterprise Linux 9"]);
+    let id = stage.deploy("web-and-db", "shop").await;
+    let mut vms = stage.vms(id).await;
+    vms.sort_by(|a, b| a.name.cmp(&b.name));
+    assert_eq!([vms[0].os.as_str(), vms[1].os.as_str()], ["Red Hat Enterprise Linux 9", "Ubuntu 24.04 LTS"]);
+}
+
+#[tokio::test]
 async fn quota_is_taken_before_anything_happens_and_says_what_is_left() {
     let stage = Stage::set().await;
     let d = &stage.app.domain;

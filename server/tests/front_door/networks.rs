@@ -200,7 +200,7 @@ async fn lists_of_nics_that_can_not_be_are_refused_beside_them() {
         (vec![on(0, back, IpMode::Manual).with("10.8.0.1")], "outside of 10.7.0.0/24"),
         (vec![on(0, back, IpMode::Dhcp)], "has no DHCP"),
         (vec![on(0, dhcp, IpMode::Pool)], "hands out its addresses by DHCP"),
-        (vec![on(0, theirs, IpMode::Pool)], "there is no such network"),
+        (vec![on(0, theirs, IpMode::Pool)], "not one of this VDC"),
         (vec![NicSpec::default(), NicSpec { index: 1, ..NicSpec::default() }], "Only one NIC can be on the VDC's own"),
     ] {
         let e = compose(&stage, "prod", "two", vec![machine("b", nics)]).await.unwrap_err();
@@ -349,7 +349,7 @@ async fn a_network_inside_a_vapp_comes_and_goes_with_it() {
     let used = network::delete(d, admin, back).await.unwrap_err();
     assert!(used.to_string().contains("the vApp shop"), "{used}");
     let elsewhere = compose(&stage, "prod", "other", vec![machine("x", vec![on(0, inner, IpMode::Pool)])]).await;
-    assert!(elsewhere.unwrap_err().to_string().contains("no such network"));
+    assert!(elsewhere.unwrap_err().to_string().contains("not one of this VDC"));
     let one = vm::add(d, admin, id, machine("web", vec![on(0, inner, IpMode::Pool)])).await.unwrap().0;
     stage.running(id).await;
     let busy = vapp_network::remove(d, admin, id, inner).await.unwrap_err();

@@ -57,6 +57,8 @@ pub struct TemplateVm {
     pub disks: Vec<AskedDisk>,
     pub nics: Vec<AskedNic>,
     pub cloud_init: bool,
+    /// The system it is for, in words: the template's own where it does not say.
+    pub os_name: Option<String>,
 }
 
 impl ObservedTemplate {
@@ -75,6 +77,14 @@ pub fn template(object: &Value) -> Option<ObservedTemplate> {
         all.map(str::to_owned).collect::<Vec<_>>()
     };
     let os = flagged("os.template.kubevirt.io/");
+    let os_words =
+        |os: &String| filled(keyed(object, "/metadata/annotations", &format!("name.os.template.kubevirt.io/{os}")));
+    // a machine says `rhel9`, its template which of these it is for: `rhel9.4`
+    let os_of = |machine: &Value| {
+        let says = keyed(machine, "/spec/template/metadata/annotations", "vm.kubevirt.io/os");
+        let fits = |known: &&String| !says.is_empty() && known.starts_with(says);
+        os.iter().rev().find(fits).and_then(os_words)
+    };
     let defaults = defaults(object);
     let objects = || list(object, "/objects");
     let tags: Vec<String> =
@@ -83,9 +93,11 @@ pub fn template(object: &Value) -> Option<ObservedTemplate> {
         display_name: filled(note("openshift.io/display-name")).unwrap_or_else(|| meta.key.name.clone()),
         description: note("description").to_owned(),
         provider: note("openshift.io/provider-display-name").to_owned(),
-        os_name: os.iter().rev().find_map(|os| {
-            filled(keyed(object, "/metadata/annotations", &format!("name.os.template.kubevirt.io/{os}")))
-        }),
+        vms: objects()
+            .filter(|o| o["kind"] == "VirtualMachine")
+            .map(|o| TemplateVm { os_name: os_of(o), ..template_vm(o, &defaults) })
+            .collect(),
+        os_name: os.iter().rev().find_map(os_words),
         os,
         icon: filled(note("iconClass")),
         hidden: tags.iter().any(|t| t == "hidden"),
@@ -96,7 +108,6 @@ pub fn template(object: &Value) -> Option<ObservedTemplate> {
         version: labels.get("template.kubevirt.io/version").cloned(),
         deprecated: note("template.kubevirt.io/deprecated") == "true",
         parameters: list(object, "/parameters").filter_map(parameter).collect(),
-        vms: objects().filter(|o| o["kind"] == "VirtualMachine").map(|o| template_vm(o, &defaults)).collect(),
         other_kinds: objects()
             .map(|o| text(o, "/kind"))
             .filter(|k| !matches!(*k, "VirtualMachine" | "DataVolume" | "Secret" | "Service"))
@@ -168,6 +179,7 @@ fn template_vm(object: &Value, defaults: &Defaults) -> TemplateVm {
         disks: disks.into_iter().filter(|d| !d.volume.is_empty()).collect(),
         nics,
         cloud_init,
+        os_name: None,
     }
 }
 
