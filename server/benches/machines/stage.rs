@@ -238,8 +238,8 @@ impl Stage {
         let objects: Vec<String> = machines.iter().map(|m| names::vm_name(&m.2, m.0)).collect();
         sqlx::query(
             "insert into vms (id, org_id, vdc_id, vapp_id, name, computer_name, cpus, memory_mb, power, hub_id,
-                              hub_name, uid, attempted_at, applied)
-             select id, $6, $7, vapp, name, name, 1, 128, 'on', $8, object, uid, now(), 1
+                              hub_name, uid, attempted_at, applied, hub_generation)
+             select id, $6, $7, vapp, name, name, 1, 128, 'on', $8, object, uid, now(), 1, 1
              from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[]) as v (id, vapp, name, object, uid)",
         )
         .bind(ids)
