@@ -31,6 +31,10 @@ pub(crate) async fn run(stage: &Stage) -> Result<()> {
     let listener = listener.tap_io(|tcp| drop(tcp.set_nodelay(true)));
     let served = tokio::spawn(async move { axum::serve(listener, app).await });
 
+    // what hubs report reaches streams by way of the database, as with several replicas
+    let store = stage.domain.store.clone();
+    let followed = tokio::spawn(async move { store.follow_changes().await });
+
     let mut stream = TcpStream::connect(address).await?;
     let ask =
         format!("GET /events HTTP/1.1\r\nhost: bench\r\ncookie: {}\r\naccept: text/event-stream\r\n\r\n", stage.cookie);
@@ -73,5 +77,6 @@ pub(crate) async fn run(stage: &Stage) -> Result<()> {
     print("the way of a request that does nothing", bare);
     print("a change on a hub, until its line in the stream", times);
     served.abort();
+    followed.abort();
     Ok(())
 }
