@@ -4,9 +4,11 @@ use domain::{vapp, vm};
 use model::{
     Action, Error,
     list::ListQuery,
+    query::Numbered,
     task::TaskStatus,
     vdc::VdcSpec,
     vm::{Seen, VmSpec, VmState},
+    vm_line::VmLine,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -178,6 +180,23 @@ async fn each_machine_of_a_template_has_its_own_system() {
     let mut vms = stage.vms(id).await;
     vms.sort_by(|a, b| a.name.cmp(&b.name));
     assert_eq!([vms[0].os.as_str(), vms[1].os.as_str()], ["Red Hat Enterprise Linux 9", "Ubuntu 24.04 LTS"]);
+}
+
+#[tokio::test]
+async fn a_line_of_a_list_says_what_the_machine_itself_says() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("web-and-db", "shop").await;
+    let vms = stage.running(id).await;
+    domain::disk::add(d, admin, vms[0].id, crate::disks::blank("", 4096)).await.unwrap();
+    stage.until("addresses", async || stage.vms(id).await.iter().all(|v| !v.ips.is_empty())).await;
+    let found = vm::query(d, admin, None, &Numbered::default()).await.unwrap();
+    assert_eq!((found.items.len(), found.total), (2, 2));
+    for line in found.items {
+        let itself = VmLine::of(&stage.vm(line.id).await);
+        assert_eq!(line, itself);
+        assert!(line.storage_mb > 0 && !line.ip.is_empty() && !line.policy.is_empty(), "{line:?}");
+    }
 }
 
 #[tokio::test]
