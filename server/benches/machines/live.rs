@@ -59,7 +59,8 @@ pub(crate) async fn run(stage: &Stage) -> Result<()> {
     }
     while timeout(Duration::from_secs(2), lines.next_line()).await.is_ok() {}
     let mut times = Vec::new();
-    for (_, n, key) in stage.some(ROUNDS).await? {
+    // the first was changed above: the same said twice is no news
+    for (_, n, key) in stage.some(ROUNDS + 1).await?.into_iter().skip(1) {
         // what an earlier change caused is over
         while timeout(Duration::from_millis(30), lines.next_line()).await.is_ok() {}
         let began = Instant::now();
