@@ -117,12 +117,12 @@ fn menu(visit: &Visit, v: &Vm, d: &Disk) -> AnyView {
         .into_any();
     }
     let edit = href(visit, v.id, &format!("/disks/edit?disk={id}"));
-    let remove = match disk::removable(v, d) {
+    let remove = match can::disk_removal(v, d) {
         Ok(()) => {
             let to = href(visit, v.id, &format!("/disks/remove?disk={id}"));
             view! { <MenuItem icon=Icon::Trash title="Remove…" href=to danger=true /> }.into_any()
         }
-        Err(why) => view! { <MenuOff icon=Icon::Trash title="Remove" why=why.to_string() /> }.into_any(),
+        Err(why) => view! { <MenuOff icon=Icon::Trash title="Remove" why /> }.into_any(),
     };
     view! {
         <Menu label dots=true>
@@ -323,7 +323,7 @@ async fn edit(visit: Visit, values: Values) -> Result<Done> {
 
 async fn remove_page(visit: Visit) -> Result<Sheet> {
     let v = find(&visit, Action::VmDiskRemove).await?;
-    let fits: Vec<&Disk> = own(&v).into_iter().filter(|d| disk::removable(&v, d).is_ok()).collect();
+    let fits: Vec<&Disk> = own(&v).into_iter().filter(|d| can::disk_removal(&v, d).is_ok()).collect();
     let chosen = picked(&visit, &fits);
     let name = fits.iter().find(|d| d.id.is_some_and(|id| id.to_string() == chosen)).map(|d| d.name.clone());
     let refused = visit

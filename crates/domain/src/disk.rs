@@ -310,23 +310,13 @@ pub async fn remove(d: &Domain, actor: &Actor, vm: VmId, disk: DiskId) -> Result
         let mut tx = d.store.write(actor).await?;
         let vm = hold_vm(&mut tx, action, vm).await?;
         let known = own(&vm, disk)?;
-        removable(&vm, known)?;
+        can::or_not_now(can::disk_removal(&vm, known))?;
         tx.vm_disk_remove(disk).await?;
         changed(&mut tx, &vm).await?;
         let record = Record::new(action, vm.org, vm.id, &vm.name).of(vm.owner).before(&in_vm(known));
         tx.commit(record.with_open_task()).await
     })
     .await
-}
-
-/// Without its first disk a machine does not start.
-pub fn removable(vm: &Vm, disk: &vm::Disk) -> Result<()> {
-    let first = vm.disks.iter().find(|k| !k.independent && k.media.is_none());
-    if first.is_some_and(|f| f.id == disk.id) {
-        let why = format!("{} starts from its disk {}, so that one stays.", vm.name, disk.name);
-        return Err(Error::NotNow(why));
-    }
-    Ok(())
 }
 
 /// All disks of a machine's own at once, as VCD's clients send them: those without an id are added, those that are not named
@@ -353,7 +343,7 @@ pub async fn set_all(
                     }
                 }
                 None => {
-                    removable(&vm, known)?;
+                    can::or_not_now(can::disk_removal(&vm, known))?;
                     tx.vm_disk_remove(known.id.ok_or(Error::NotFound(Kind::Disk))?).await?;
                 }
             }

@@ -422,6 +422,17 @@ fn live(vdcs: i64) -> String {
 /// What a hub must be open for.
 pub const VMS: Capability = Capability::VirtualMachines;
 
+/// Can it be taken out of its VM for good? Without its first disk a machine does not start.
+pub fn disk_removal(vm: &Vm, disk: &crate::vm::Disk) -> Result<(), WhyNot> {
+    let first = vm.disks.iter().find(|k| !k.independent && k.media.is_none());
+    match first {
+        Some(first) if first.id == disk.id => {
+            Err(format!("{} starts from its disk {}, so that one stays.", vm.name, disk.name))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// For operations: the reason as an error.
 pub fn or_not_now(answer: Result<(), WhyNot>) -> Result<()> {
     answer.map_err(|why| Error::NotNow(format!("Not now: {why}")))
