@@ -108,8 +108,8 @@ impl Client {
 }
 
 impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
-    /// The next event; never ends. May be dropped and called again without losing one; a connection that was being made
-    /// is then made anew.
+    /// The next event; never ends. May be dropped and called again without losing one; a list that was being read is then
+    /// read anew, so whoever waits for other things too takes the stream.
     pub async fn next(&mut self) -> Event<T> {
         loop {
             sleep_until(self.not_before).await;
@@ -132,7 +132,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
         }
     }
 
-    /// As a stream, for those who want to combine it.
+    /// As a stream, for those who want to combine it. What it is at goes on, whatever else is polled.
     pub fn stream(self) -> impl futures::Stream<Item = Event<T>> {
         futures::stream::unfold(self, |mut watcher| async move {
             let event = watcher.next().await;

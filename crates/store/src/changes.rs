@@ -9,7 +9,7 @@ use sqlx::{PgExecutor, postgres::PgListener};
 use std::time::Duration;
 use tokio::{
     sync::broadcast,
-    time::{MissedTickBehavior, interval, sleep, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout},
 };
 
 const CHANNEL: &str = "ssvirt_changes";
@@ -17,7 +17,7 @@ const CHANNEL: &str = "ssvirt_changes";
 const TOLD: &str = "ssvirt_told";
 /// The longest that a change stays unseen when a notification is lost.
 const POLL: Duration = Duration::from_secs(1);
-/// Commits within this time share one notification, and what is told within it goes together.
+/// Notifications are at least so far apart: commits in between share one, and what is told goes together.
 const CALM: Duration = Duration::from_millis(20);
 
 impl Store {
@@ -50,6 +50,9 @@ impl Store {
         self.say(News::Much);
         let mut poll = interval(POLL);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // what an interruption left unsent
+        let (mut committed, mut told) = (true, true);
+        let mut sent = Instant::now() - CALM;
         loop {
             tokio::select! {
                 heard = listener.try_recv() => match heard.map_err(mapped)? {
@@ -60,15 +63,18 @@ impl Store {
                         self.read_changes(seen).await?;
                     }
                 },
+                () = self.bell.notified() => committed = true,
+                () = self.told.comes() => told = true,
                 // on the listener's connection, which waits for nobody, and not within the transaction: there it would make
                 // commits wait for one another
-                () = self.bell.notified() => {
-                    sleep(CALM).await;
-                    notify(&mut listener, CHANNEL, &[String::new()]).await?;
-                }
-                () = self.told.comes() => {
-                    sleep(CALM).await;
-                    self.send_told(&mut listener).await?;
+                () = sleep_until(sent + CALM), if committed || told => {
+                    sent = Instant::now();
+                    if std::mem::take(&mut committed) {
+                        notify(&mut listener, CHANNEL, &[String::new()]).await?;
+                    }
+                    if std::mem::take(&mut told) {
+                        self.send_told(&mut listener).await?;
+                    }
                 }
                 _ = poll.tick() => self.read_changes(seen).await?,
             }

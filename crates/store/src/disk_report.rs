@@ -105,7 +105,13 @@ impl Store {
     }
 
     /// What a hub says of the disks in one of its machines, by their names there. True: something of it is news.
-    pub async fn observe_vm_disks(&self, vm: Uuid, seen: &[(String, DiskReport)]) -> Result<bool> {
+    pub async fn observe_vm_disks(
+        &self,
+        hub: &HubId,
+        epoch: i64,
+        vm: Uuid,
+        seen: &[(String, DiskReport)],
+    ) -> Result<bool> {
         let names: Vec<String> = seen.iter().map(|(name, _)| name.clone()).collect();
         let states: Vec<String> = seen.iter().map(|(_, r)| r.seen.key().to_owned()).collect();
         let reasons: Vec<String> = seen.iter().map(|(_, r)| r.reason.clone()).collect();
@@ -119,6 +125,7 @@ impl Store {
              from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::smallint[], $8::bool[])
                   as s (name, state, reason, volume, size, progress, waits)
              where k.vm_id = $1 and not k.independent and k.gone_at is null and k.name = s.name
+               and exists (select from hubs where id = $9 and lease_epoch = $10)
                and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress, k.obs_waits)
                    is distinct from (s.state, s.reason, s.volume, nullif(s.size, 0), nullif(s.progress, -1::smallint), s.waits)",
             vm,
@@ -128,7 +135,9 @@ impl Store {
             &volumes,
             &sizes,
             &progress,
-            &waits
+            &waits,
+            hub.0,
+            epoch
         )
         .execute(&self.pool)
         .await

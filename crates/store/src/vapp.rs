@@ -11,7 +11,7 @@ use crate::{
     work::Claim,
 };
 use model::{
-    Action, Actor, HubId, OrgId, Result, TemplateId, UserId, VappId, VdcId,
+    Action, Actor, HubId, OrgId, Result, TemplateId, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     placement::Placement,
@@ -394,25 +394,30 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// Machines that came later go where the others are.
-    pub async fn vapp_spread(&self, c: &Claim) -> Result<()> {
-        sqlx::query!(
+    /// Machines that came later go where the others are. Those that did so now.
+    pub async fn vapp_spread(&self, c: &Claim) -> Result<Vec<VmId>> {
+        let late = sqlx::query_scalar!(
             "with late as (
                  update vms v set hub_id = a.hub_id from vapps a
                  where a.id = $1 and v.vapp_id = a.id and v.hub_id is null and v.gone_at is null and a.hub_id is not null
                    and exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2)
-                 returning v.id, v.org_id, v.hub_id)
-             insert into work (kind, id, org_id, hub_id, request_id) select 'vm', id, org_id, hub_id, $3 from late
-             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), hub_id = excluded.hub_id",
+                 returning v.id, v.org_id, v.hub_id
+             ), queued as (
+                 insert into work (kind, id, org_id, hub_id, request_id) select 'vm', id, org_id, hub_id, $3 from late
+                 on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), hub_id = excluded.hub_id
+             )
+             select id from late",
             c.id,
             c.epoch,
             c.request
         )
-        .execute(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        self.work_bell.notify_one();
-        Ok(())
+        if !late.is_empty() {
+            self.work_bell.notify_one();
+        }
+        Ok(late.into_iter().map(VmId).collect())
     }
 
     pub async fn vapp_attempted(&self, c: &Claim) -> Result<bool> {

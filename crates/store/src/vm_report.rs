@@ -36,15 +36,15 @@ pub struct Report {
 }
 
 impl Store {
-    /// What a worker saw itself, right after a call, so that nobody waits for the watch. Returns what changed.
-    pub async fn observe(&self, hub: &HubId, epoch: Option<i64>, r: &Report) -> Result<Option<Observed>> {
+    /// How a machine is, as whoever holds its hub sees it. Returns what changed; None: it is not the holder's to write.
+    pub async fn observe(&self, hub: &HubId, epoch: i64, r: &Report) -> Result<Option<Observed>> {
         let row = sqlx::query!(
             r#"update vms v set obs_state = $3, obs_reason = $4, obs_cpus = $5, obs_memory_mb = $6, obs_node = $7, obs_ips = $8,
                       obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(), obs_nics = $15, obs_agent = $16, obs_guest = $17,
                       obs_since = case when v.obs_state = $3 then v.obs_since else now() end
                from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, obs_nics, obs_agent, obs_guest, outside from vms where id = $1 for update) b
                where v.id = b.id and v.gone_at is null and v.hub_id = $13 and (v.uid is null or v.uid = $2)
-                 and ($14::bigint is null or exists (select from hubs where id = $13 and lease_epoch = $14))
+                 and exists (select from hubs where id = $13 and lease_epoch = $14)
                returning v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.instance_type, v.deleted_at is not null as "deleted!",
                          exists (select from strangers where hub_id = $13 and uid = $2) as "stranger!", b.obs_state as before, b.outside as "was_outside!",
                          $16 and not b.obs_agent as "agent_came!",
@@ -215,4 +215,17 @@ pub struct Observed {
     pub stranger: bool,
     /// The agent inside the guest answers, and did not before.
     pub agent_came: bool,
+}
+
+impl Observed {
+    /// The same, where what an earlier look found was not followed up.
+    pub fn after(self, missed: &Observed) -> Observed {
+        Observed {
+            before: missed.before,
+            changed: self.changed || missed.changed,
+            agent_came: self.agent_came || missed.agent_came,
+            stranger: self.stranger || missed.stranger,
+            ..self
+        }
+    }
 }

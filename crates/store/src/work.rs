@@ -96,25 +96,39 @@ impl Store {
         Ok(())
     }
 
-    /// Takes up to `limit` pieces that are due: of each organization its oldest first, so that one with a thousand does
-    /// not keep another with one waiting.
+    /// Takes up to `limit` pieces that are due: of each organization its oldest first, on each hub and over all of them, so
+    /// that one with a thousand does not keep another with one waiting. An organization waits in a line at each hub, and
+    /// only the heads of lines are looked at: what a claim costs does not grow with what waits.
     pub async fn claim(&self, owner: &str, limit: i64, lease: Duration) -> Result<Vec<Claim>> {
         let rows = sqlx::query!(
-            r#"with busy as (
-                 select hub_id, count(*) as n from work where lease_until > now() group by hub_id
+            r#"with recursive lines as (
+                 (select hub_id, org_id from work where failing <> 'failed' order by hub_id, org_id limit 1)
+                 union all
+                 select n.hub_id, n.org_id from lines l cross join lateral (
+                   select w.hub_id, w.org_id from work w
+                   where w.failing <> 'failed' and (w.hub_id, w.org_id) > (l.hub_id, l.org_id)
+                   order by w.hub_id, w.org_id limit 1) n
+               ), busy as (
+                 select hub_id, count(*) as n from work where lease_until > '-infinity' and lease_until > now() group by hub_id
                ), due as (
-                 select w.kind, w.id, w.not_before,
-                        row_number() over (partition by w.org_id order by w.not_before, w.id) as turn,
-                        row_number() over (partition by w.hub_id order by w.not_before, w.id) + coalesce(b.n, 0) as at_hub
-                 from work w left join busy b on b.hub_id = w.hub_id
-                 where w.not_before <= now() and w.lease_until <= now() and w.failing <> 'failed'
+                 select first.* from lines l cross join lateral (
+                   select w.kind, w.id, w.org_id, w.hub_id, w.not_before, row_number() over (order by w.not_before, w.id) as place
+                   from work w
+                   where w.hub_id = l.hub_id and w.org_id = l.org_id and w.failing <> 'failed'
+                     and w.not_before <= now() and w.lease_until <= now()
+                   order by w.not_before, w.id limit $4) first
+               ), ranked as (
+                 select d.kind, d.id, d.not_before,
+                        row_number() over (partition by d.org_id order by d.not_before, d.id) as turn,
+                        row_number() over (partition by d.hub_id order by d.place, d.not_before, d.id) + coalesce(b.n, 0) as at_hub
+                 from due d left join busy b on b.hub_id = d.hub_id
                ), chosen as (
-                 select kind, id from due where at_hub <= $4 order by turn, not_before limit $2
+                 select kind, id from ranked where at_hub <= $4 order by turn, not_before limit $2
                ), locked as (
                  select w.kind, w.id from work w join chosen using (kind, id)
                  where w.not_before <= now() and w.lease_until <= now() for update of w skip locked
                )
-               update work w set lease_owner = $1, lease_until = now() + make_interval(secs => $3), lease_epoch = w.lease_epoch + 1
+               update work w set lease_owner = $1, lease_until = now() + make_interval(secs => $3), lease_epoch = nextval('work_epochs')
                from locked l where w.kind = l.kind and w.id = l.id
                returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt, w.request_id"#,
             owner,

@@ -19,8 +19,9 @@ use hub::{
 use model::{HubId, Kind, Result, VmId, event::Change, vm::Seen};
 use std::{
     collections::{HashMap, HashSet},
+    pin::pin,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use store::{Happened, Observed, Report, SeenNic, Trouble};
 use tokio::{sync::watch, time::MissedTickBehavior};
@@ -29,6 +30,8 @@ use tokio::{sync::watch, time::MissedTickBehavior};
 #[derive(Default)]
 struct Late {
     reports: HashSet<Key>,
+    /// Of some of them the state was written, and not all that follows from it was done.
+    missed: HashMap<Key, Observed>,
     ends: Vec<(VmPart, String)>,
     compare: bool,
 }
@@ -44,6 +47,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 const TOGETHER: usize = 64;
 /// And so many of them at once: others need the database too.
 const AT_ONCE: usize = 4;
+/// Nothing waits longer than this to be written, whatever else is heard.
+const LONGEST: Duration = Duration::from_millis(100);
 
 /// What is kept of a hub's machines: small parts, never whole objects, and each by itself, for a table has many empty places.
 #[derive(Default)]
@@ -92,64 +97,89 @@ fn small(vm: VmPart) -> VmPart {
 
 pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epoch: watch::Receiver<Option<i64>>) {
     let mut known = Known::default();
-    let mut vms = client.watch(Follow::new(VIRTUAL_MACHINES, ours()), |o| read::vm(o).map(small));
+    // as streams, which go on where they were: a long list would be begun anew whenever another of them says something
+    let mut vms = pin!(client.watch(Follow::new(VIRTUAL_MACHINES, ours()), |o| read::vm(o).map(small)).stream());
     // instances and disks of machines carry the labels of the template they are made from
-    let mut instances = client.watch(Follow::new(VM_INSTANCES, ours()), read::instance);
-    let mut volumes = client.watch(Follow::new(DATA_VOLUMES, ours()), read::volume);
+    let mut instances = pin!(client.watch(Follow::new(VM_INSTANCES, ours()), read::instance).stream());
+    let mut volumes = pin!(client.watch(Follow::new(DATA_VOLUMES, ours()), read::volume).stream());
     // what is to be written down: several changes of one machine that came together are one
     let mut touched: HashSet<Key> = HashSet::new();
+    let mut oldest = Instant::now();
     // one for all that is late, and not begun anew by whatever is heard: a busy hub is never silent for long
     let mut retry = tokio::time::interval(TRY_AGAIN);
     retry.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        let full = touched.len() >= TOGETHER || (!touched.is_empty() && oldest.elapsed() >= LONGEST);
+        let ours = *epoch.borrow();
         let news: Vec<Key> = tokio::select! {
             biased;
-            () = std::future::ready(()), if touched.len() >= TOGETHER => Vec::new(),
-            event = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
-            event = instances.next() => on_instance(&mut known, event),
-            event = volumes.next() => {
-                let ours = *epoch.borrow();
-                follow_disks::heard(&shared, &hub, ours, &mut known.disks, &event).await;
-                on_volume(&mut known, event)
-            }
-            _ = retry.tick(), if known.late.any() || known.disks.late() => {
-                let ours = *epoch.borrow();
-                follow_disks::again(&shared, &hub, ours, &mut known.disks).await;
-                again(&shared, &hub, &mut known).await
-            }
             // it is ours to write now, or another's: what came meanwhile is written down
             changed = epoch.changed() => match changed {
                 Ok(()) => {
                     known.disks.all_again();
+                    if epoch.borrow().is_some() {
+                        // and once more: what the one before us had under way may come after our own
+                        known.late.reports.extend(known.vms.keys().cloned());
+                    }
                     known.vms.keys().cloned().collect()
                 }
                 Err(_) => return,
             },
+            () = std::future::ready(()), if full => Vec::new(),
+            Some(event) = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
+            Some(event) = instances.next() => on_instance(&mut known, event),
+            Some(event) = volumes.next() => {
+                follow_disks::heard(&shared, &hub, ours, &mut known.disks, &event).await;
+                on_volume(&mut known, event)
+            }
+            _ = retry.tick(), if known.late.any() || (ours.is_some() && known.disks.late()) => {
+                follow_disks::again(&shared, &hub, ours, &mut known.disks).await;
+                again(&shared, &hub, &mut known).await
+            }
             // nothing else is to be heard right now
             () = std::future::ready(()), if !touched.is_empty() => Vec::new(),
         };
         let quiet = news.is_empty();
+        if touched.is_empty() {
+            oldest = Instant::now();
+        }
         touched.extend(news);
         if quiet || touched.len() >= TOGETHER {
             let touched = std::mem::take(&mut touched);
             // another replica writes; we only keep in step, so that we can go on at once
-            let Some(epoch) = *epoch.borrow() else { continue };
-            let late = write(&shared, &hub, epoch, &known, touched).await;
-            known.late.reports.extend(late);
+            let Some(epoch) = *epoch.borrow() else {
+                known.late.missed.clear();
+                continue;
+            };
+            let mut missed = std::mem::take(&mut known.late.missed);
+            for (key, met) in write(&shared, &hub, epoch, &known, &mut missed, touched).await {
+                missed.extend(met.map(|met| (key.clone(), met)));
+                known.late.reports.insert(key);
+            }
+            known.late.missed = missed;
         }
     }
 }
 
-/// Writes down how these machines are, some at a time. Returns those that are to be written once more.
-async fn write(shared: &Shared, hub: &HubId, epoch: i64, known: &Known, touched: HashSet<Key>) -> Vec<Key> {
-    let reports = stream::iter(touched).map(|key| async move {
+/// Writes down how these machines are, some at a time. Returns those that are to be written once more, with what was
+/// written of them already and not followed up.
+async fn write(
+    shared: &Shared,
+    hub: &HubId,
+    epoch: i64,
+    known: &Known,
+    missed: &mut HashMap<Key, Observed>,
+    touched: HashSet<Key>,
+) -> Vec<(Key, Option<Observed>)> {
+    let each = touched.into_iter().map(|key| (missed.remove(&key), key)).collect::<Vec<_>>();
+    let reports = stream::iter(each).map(|(mut met, key)| async move {
         let vm = known.vms.get(&key)?;
-        match report(shared, hub, epoch, vm, known).await {
+        match report(shared, hub, epoch, vm, known, &mut met).await {
             Ok(true) => None,
-            Ok(false) => Some(key),
+            Ok(false) => Some((key, met)),
             Err(e) => {
                 tracing::debug!(hub_id = %hub, object = %key, error = %e, "what a hub said could not be written");
-                Some(key)
+                Some((key, met))
             }
         }
     });
@@ -254,8 +284,10 @@ async fn tell_of_hub(shared: &Shared) {
 fn on_instance(known: &mut Known, event: Event<InstancePart>) -> Vec<Key> {
     match event {
         Event::Snapshot(all) => {
-            known.instances = all.into_iter().map(|i| (i.meta.key.clone(), Box::new(i))).collect();
-            known.instances.keys().cloned().collect()
+            let now = all.into_iter().map(|i| (i.meta.key.clone(), Box::new(i))).collect();
+            let before = std::mem::replace(&mut known.instances, now);
+            let vanished = before.into_keys().filter(|key| !known.instances.contains_key(key));
+            known.instances.keys().cloned().chain(vanished).collect()
         }
         Event::Changed(one) => {
             let key = one.meta.key.clone();
@@ -351,8 +383,16 @@ async fn missing(shared: &Shared, hub: &HubId, vm: VmId, uid: &str) -> Result<()
 }
 
 /// One machine as its hub shows it now. False: it says to be a machine that is not on this hub, as far as is known, and
-/// nothing on the hub changes when it is adopted.
-async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &Known) -> Result<bool> {
+/// nothing on the hub changes when it is adopted. `missed`: what was written of it before, and not followed up; so it is
+/// after an error.
+async fn report(
+    shared: &Shared,
+    hub: &HubId,
+    epoch: i64,
+    vm: &VmPart,
+    known: &Known,
+    missed: &mut Option<Observed>,
+) -> Result<bool> {
     let Some(id) = vm.meta.ids.vm else {
         return stranger(shared, hub, vm).await.map(|()| true);
     };
@@ -381,7 +421,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         asked_cpus: small(vm.size.cpus),
         asked_memory_mb: vm.size.memory_mb,
     };
-    let Some(met) = at(Step::Observe, shared.store.observe(hub, Some(epoch), &report)).await? else {
+    let Some(met) = at(Step::Observe, shared.store.observe(hub, epoch, &report)).await? else {
         match shared.store.vm_tombstone(id).await? {
             Some(true) if vm.meta.deleting.is_none() => {
                 reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await?;
@@ -398,15 +438,20 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
         }
         return Ok(true);
     };
+    let met = match missed.take() {
+        Some(before) => met.after(&before),
+        None => met,
+    };
+    let met = missed.insert(met);
     if met.stranger {
         shared.store.stranger_gone(hub, &vm.meta.uid).await?;
     }
-    left_behind(shared, vm, &seen, &met).await?;
+    left_behind(shared, vm, &seen, met).await?;
     if met.agent_came {
         shared.store.enqueue(Kind::Guest, id, met.org, &hub.0).await?;
     }
-    let news = follow_disks::of_vm(shared, id, &seen).await?;
-    let outside = by_hand(&report, &met);
+    let news = follow_disks::of_vm(shared, hub, epoch, id, &seen).await?;
+    let outside = by_hand(&report, met);
     if outside != met.outside {
         at(Step::Outside, shared.store.vm_outside(VmId(id), &outside)).await?;
         if !outside.is_empty() {
@@ -444,6 +489,7 @@ async fn report(shared: &Shared, hub: &HubId, epoch: i64, vm: &VmPart, known: &K
             shared.store.wake_vapp(met.vapp).await?;
         }
     }
+    *missed = None;
     Ok(true)
 }
 

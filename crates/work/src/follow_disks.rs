@@ -189,7 +189,7 @@ fn one(volume: Option<&VolumePart>, settled: bool) -> DiskReport {
 }
 
 /// The disks of a machine, as it shows them. True: something of it is news.
-pub(crate) async fn of_vm(shared: &Shared, vm: Uuid, seen: &ObservedVm) -> Result<bool> {
+pub(crate) async fn of_vm(shared: &Shared, hub: &HubId, epoch: i64, vm: Uuid, seen: &ObservedVm) -> Result<bool> {
     let settled = matches!(seen.state, VmState::Running | VmState::Stopped | VmState::Paused | VmState::Migrating);
     let disks = seen.vm.disks.iter().filter(|d| !d.volume.is_empty());
     let reports: Vec<(String, DiskReport)> = disks
@@ -202,5 +202,5 @@ pub(crate) async fn of_vm(shared: &Shared, vm: Uuid, seen: &ObservedVm) -> Resul
     if reports.is_empty() {
         return Ok(false);
     }
-    shared.store.observe_vm_disks(vm, &reports).await
+    shared.store.observe_vm_disks(hub, epoch, vm, &reports).await
 }

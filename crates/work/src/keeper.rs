@@ -30,6 +30,17 @@ struct Kept {
     tasks: Vec<AbortHandle>,
 }
 
+impl Kept {
+    /// None of them ends by itself: one that did must not leave a hub unseen, whose lease is kept all the same.
+    fn lives(&self, hub: &HubId) -> bool {
+        let lives = !self.tasks.iter().any(AbortHandle::is_finished);
+        if !lives {
+            tracing::error!(hub_id = %hub, "what follows a hub ended by itself, and is begun anew");
+        }
+        lives
+    }
+}
+
 pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut kept: HashMap<HubId, Kept> = HashMap::new();
     let mut tasks: JoinSet<()> = JoinSet::new();
@@ -38,7 +49,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         match shared.store.credentials_of_hubs().await {
             Ok(hubs) => {
                 kept.retain(|id, k| {
-                    let there = hubs.iter().any(|h| h.hub == *id && h.revision == k.revision);
+                    let there = hubs.iter().any(|h| h.hub == *id && h.revision == k.revision) && k.lives(id);
                     if !there {
                         k.tasks.iter().for_each(AbortHandle::abort);
                     }

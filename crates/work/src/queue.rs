@@ -18,6 +18,8 @@ use uuid::Uuid;
 
 const AT_ONCE: usize = 64;
 const SLOWEST: Duration = Duration::from_secs(60);
+/// Claims are at least so far apart: what ends or comes together is claimed together.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// What became of a piece of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +102,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut running: JoinSet<()> = JoinSet::new();
     let held = Held::default();
     let mut extend = Instant::now();
+    let mut looked = Instant::now() - GATHER;
     while !*stop.borrow() {
         if extend.elapsed() >= times.extend {
             extend = Instant::now();
@@ -107,6 +110,8 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
                 tracing::debug!(error = %e, "leases could not be extended");
             }
         }
+        tokio::time::sleep_until(looked + GATHER).await;
+        looked = Instant::now();
         while running.try_join_next().is_some() {}
         let free = AT_ONCE.saturating_sub(running.len());
         let claimed = match free {
@@ -116,7 +121,6 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
                 Vec::new()
             }),
         };
-        let some = !claimed.is_empty();
         for claim in claimed {
             let shared = shared.clone();
             let holding = held.take(&claim);
@@ -127,9 +131,6 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
                 drop(holding);
             };
             running.spawn(done.instrument(span));
-        }
-        if some {
-            continue;
         }
         tokio::select! {
             () = shared.store.work_comes() => {}

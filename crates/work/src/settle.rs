@@ -128,38 +128,46 @@ pub(crate) async fn sizing(shared: &Shared, id: SizingId, outcome: &Outcome) -> 
 /// All open tasks, held against what is known by now: whoever should have ended one may have died before it could.
 /// What they wait for is left to those who know.
 pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
+    let mut first = Ok(());
+    // one that can't be looked at is not in the way of the others
     for (kind, id) in shared.store.open_task_objects().await? {
-        if kind == Kind::Disk {
-            disk_over(shared, DiskId(id)).await?;
-            continue;
-        }
-        let open = shared.store.open_tasks(&[id]).await?;
-        let vms = machines(shared, kind, id).await?;
-        let gone = kind == Kind::Vapp && shared.store.vapp_work(id).await?.is_none_or(|v| v.gone);
-        for task in open {
-            let stands = match task.action {
-                Action::VappDelete if gone => Verdict::Done,
-                Action::VappDelete => continue,
-                action if kind == Kind::Vapp => {
-                    moved(shared, action, VappId(id), together(of_each(action, &vms))).await?
-                }
-                Action::VmDelete => verdict(task.action, vms.first()),
-                action => vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm)),
-            };
-            if !matches!(stands, Verdict::Open { .. }) {
-                let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
-                write(shared, &task, &stands, &each).await?;
-            }
-        }
+        first = first.and(over(shared, kind, id).await);
     }
     for task in shared.store.overdue_tasks().await? {
-        let last = if task.message.is_empty() { String::new() } else { format!(" Last: {}", task.message) };
-        let late = Verdict::Failed(format!("It took too long, and is not waited for any more.{last}"));
-        let vms = machines(shared, task.kind, task.object).await?;
-        let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
-        write(shared, &task, &late, &each).await?;
+        first = first.and(overdue(shared, &task).await);
+    }
+    first
+}
+
+async fn over(shared: &Shared, kind: Kind, id: Uuid) -> Result<()> {
+    if kind == Kind::Disk {
+        return disk_over(shared, DiskId(id)).await;
+    }
+    let open = shared.store.open_tasks(&[id]).await?;
+    let vms = machines(shared, kind, id).await?;
+    let gone = kind == Kind::Vapp && shared.store.vapp_work(id).await?.is_none_or(|v| v.gone);
+    for task in open {
+        let stands = match task.action {
+            Action::VappDelete if gone => Verdict::Done,
+            Action::VappDelete => continue,
+            action if kind == Kind::Vapp => moved(shared, action, VappId(id), together(of_each(action, &vms))).await?,
+            Action::VmDelete => verdict(task.action, vms.first()),
+            action => vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm)),
+        };
+        if !matches!(stands, Verdict::Open { .. }) {
+            let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
+            write(shared, &task, &stands, &each).await?;
+        }
     }
     Ok(())
+}
+
+async fn overdue(shared: &Shared, task: &OpenTask) -> Result<()> {
+    let last = if task.message.is_empty() { String::new() } else { format!(" Last: {}", task.message) };
+    let late = Verdict::Failed(format!("It took too long, and is not waited for any more.{last}"));
+    let vms = machines(shared, task.kind, task.object).await?;
+    let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
+    write(shared, task, &late, &each).await
 }
 
 /// What it waits for is left to those who know.

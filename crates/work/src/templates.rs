@@ -17,7 +17,7 @@ use model::{
     vm::Disk,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 
 /// Marks a template whose machines OpenShift is to make itself.
@@ -53,8 +53,8 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
         let follow = Follow { namespace: Some(namespace.clone()), ..Follow::new(TEMPLATES, "") };
         Box::pin(client.watch(follow, found).stream().map(move |event| (i, event)))
     }));
-    let mut images = client.watch(Follow::new(DATA_SOURCES, ""), read::image);
-    let mut types = client.watch(Follow::new(INSTANCE_TYPES, ""), read::instance_type);
+    let mut images = pin!(client.watch(Follow::new(DATA_SOURCES, ""), read::image).stream());
+    let mut types = pin!(client.watch(Follow::new(INSTANCE_TYPES, ""), read::instance_type).stream());
     let mut listed = vec![false; 2 + spaces.len()];
     let mut write_at: Option<Instant> = None;
     loop {
@@ -63,8 +63,8 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
             Some((i, event)) = templates.next() => {
                 heard(&hub, event, &mut known.templates[i], &mut listed[2 + i], |f| f.template.meta.key.clone())
             }
-            event = images.next() => heard(&hub, event, &mut known.images, &mut listed[0], |i| i.meta.key.clone()),
-            event = types.next() => heard(&hub, event, &mut known.types, &mut listed[1], |t| t.meta.key.name.clone()),
+            Some(event) = images.next() => heard(&hub, event, &mut known.images, &mut listed[0], |i| i.meta.key.clone()),
+            Some(event) = types.next() => heard(&hub, event, &mut known.types, &mut listed[1], |t| t.meta.key.name.clone()),
             // it is ours to write now: what came meanwhile is written down
             changed = epoch.changed() => match changed {
                 Ok(()) => true,

@@ -404,9 +404,11 @@ impl Stage {
         let work = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select kind, id, failing, last_error, attempt, lease_until > now() as held from work) w").await;
         let refused = self.app.db.text("select coalesce(jsonb_agg(placement), '[]')::text from vapps where hub_id is null and deleted_at is null").await;
         let tasks = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select operation, object_id, message from tasks where status in ('queued', 'running')) w").await;
-        let seen = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select v.hub_name, v.power, v.obs_state, v.problem, v.applied, v.generation, k.name as disk, k.obs_state as disk_seen from vms v left join disks k on k.vm_id = v.id where v.gone_at is null and v.id <> '{}'::uuid) w".replace("{}", &self.steady.to_string()).as_str()).await;
+        let seen = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select v.hub_name, v.power, v.obs_state, v.problem, v.applied, v.generation, v.obs_rv, v.obs_at, k.name as disk, k.obs_state as disk_seen from vms v left join disks k on k.vm_id = v.id where v.gone_at is null and v.id <> '{}'::uuid) w".replace("{}", &self.steady.to_string()).as_str()).await;
+        let log = self.app.db.text("select coalesce(jsonb_agg(w order by at), '[]')::text from (select v.hub_name, l.was, l.is_now, l.at from seen_log l join vms v on v.id = l.vm) w").await;
+        let held = self.app.db.text("select coalesce(jsonb_agg(w), '[]')::text from (select id, state, lease_owner, lease_epoch, lease_until, now() as now from hubs) w").await;
         panic!(
-            "{what} did not come; work: {work}; tasks: {tasks}; not placed: {refused}; known: {seen}; on hubs: {}",
+            "{what} did not come; work: {work}; tasks: {tasks}; not placed: {refused}; known: {seen}; seen to change: {log}; hubs: {held}; on hubs: {}",
             self.unfinished()
         );
     }
@@ -421,10 +423,11 @@ impl Stage {
                     let stands = if status["phase"].is_null() { &status["printableStatus"] } else { &status["phase"] };
                     if stands != "Running" && stands != "Succeeded" && stands != "Stopped" {
                         all.push(format!(
-                            "{}: {resource} {}/{} {stands}, deleted {}",
+                            "{}: {resource} {}/{} at {} {stands}, deleted {}",
                             hub.name(),
                             meta["namespace"],
                             meta["name"],
+                            meta["resourceVersion"],
                             meta["deletionTimestamp"]
                         ));
                     }

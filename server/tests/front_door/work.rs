@@ -1,5 +1,6 @@
 //! The queue of work, as the provider sees it.
 use crate::harness::TestApp;
+use std::time::Duration;
 
 #[tokio::test]
 async fn the_queue_is_shown_in_numbers_and_failed_work_is_tried_again() {
@@ -27,4 +28,47 @@ async fn the_queue_is_shown_in_numbers_and_failed_work_is_tried_again() {
     let missing = "01900000-0000-7000-8000-0000deadbeef";
     provider.post("/provider/work/retry", &[("kind", "vdc"), ("id", missing)]).await.must(404);
     provider.post("/provider/work/retry", &[("kind", "teapot"), ("id", &id)]).await.must(400);
+}
+
+#[tokio::test]
+async fn one_organization_with_much_to_do_does_not_keep_another_one_waiting() {
+    let app = TestApp::start().await;
+    let (acme, globex) = (app.org("acme").make().await, app.org("globex").make().await);
+    app.db.execute("delete from work").await;
+    let insert = |org, count, age| {
+        format!(
+            "insert into work (kind, id, org_id, hub_id, not_before)
+             select 'vm', gen_random_uuid(), '{org}', 'one', now() - interval '{age} minutes' from generate_series(1, {count})"
+        )
+    };
+    app.db.execute(&insert(acme.id, 1000, 10)).await;
+    app.db.execute(&insert(globex.id, 2, 1)).await;
+    let claim = async || app.domain.store.claim("a worker", 64, Duration::from_secs(8)).await.unwrap();
+    let first = claim().await;
+    let of = |org| first.iter().filter(|c| c.org == org).count();
+    assert_eq!((of(acme.id), of(globex.id)), (14, 2), "as many as a hub takes at once, and both of the other's");
+    assert_eq!(claim().await, [], "the hub has enough to do");
+    app.domain.store.work_done(&first[0]).await.unwrap();
+    assert_eq!(claim().await.len(), 1);
+    app.domain.store.release_leases("a worker").await.unwrap();
+    assert_eq!(claim().await.len(), 16);
+}
+
+#[tokio::test]
+async fn what_failed_for_good_is_in_nobodys_way() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").make().await;
+    app.db.execute("delete from work").await;
+    let insert = |failing, count| {
+        format!(
+            "insert into work (kind, id, org_id, hub_id, failing)
+             select 'vm', gen_random_uuid(), '{}', 'one', '{failing}' from generate_series(1, {count})",
+            acme.id
+        )
+    };
+    app.db.execute(&insert("failed", 100)).await;
+    app.db.execute(&insert("", 3)).await;
+    app.db.execute(&insert("retry", 1)).await;
+    let claimed = app.domain.store.claim("a worker", 64, Duration::from_secs(8)).await.unwrap();
+    assert_eq!(claimed.len(), 4);
 }

@@ -6,7 +6,7 @@ use crate::{
     queue::Outcome,
     settle,
 };
-use model::{Result, VappId, can, placement, vm::Vm};
+use model::{Result, VappId, VmId, can, placement};
 use std::time::{Duration, Instant};
 use store::{Claim, Moving, VappWork};
 
@@ -31,9 +31,8 @@ async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome
     };
     // machines that were added later belong where the others are
     if vapp.attempted {
-        let late = shared.store.vms_known_of(vapp.id).await?;
-        at(Step::VappSpread, shared.store.vapp_spread(claim)).await?;
-        late.iter().filter(|vm| vm.hub.is_none()).for_each(|vm| routed(vm, &hub));
+        let late = at(Step::VappSpread, shared.store.vapp_spread(claim)).await?;
+        late.into_iter().for_each(|vm| routed(vm, &hub));
     }
     if let Some((from, moving)) = shared.store.vapp_move(vapp.id).await? {
         return move_on(shared, claim, from, moving).await;
@@ -107,7 +106,7 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
         Some(hub) => {
             // a place that is chosen again before anything was made there is no news
             for vm in vms.iter().filter(|vm| vm.hub.as_ref() != Some(hub)) {
-                routed(vm, hub);
+                routed(vm.id, hub);
                 if wish.hubs.len() != 1 {
                     tracing::info!(machine = vm.name, kubevirtConfig = %hub, "Automatically assigned KubevirtConfig to machine");
                 }
@@ -118,8 +117,8 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Optio
     Ok(placement.hub)
 }
 
-fn routed(vm: &Vm, hub: &model::HubId) {
-    tracing::info!(hub_id = %hub, vm_id = %vm.id, "Selected hub for VM request");
+fn routed(vm: VmId, hub: &model::HubId) {
+    tracing::info!(hub_id = %hub, vm_id = %vm, "Selected hub for VM request");
     metrics::counter!("ssvirt_vm_requests_routed_total", "hub" => hub.0.clone()).increment(1);
 }
 
