@@ -216,6 +216,10 @@ async fn what_a_silent_hub_last_said_is_shown_as_such_and_only_the_provider_read
     stage.app.db.execute("update hubs set seen_at = '2026-01-02T03:04:05Z'").await;
     stage.seen(&vm, "obs_at = '2026-02-03T04:05:06Z'").await;
     builder.get(&format!("/tenant/acme/vms/{vm}")).await.says("as of 3 Feb, 04:05").says_not("2 Jan");
+    // what is asked for meanwhile has been seen by nobody
+    stage.seen(&vm, "power = 'off'").await;
+    let asked = builder.get(&format!("/tenant/acme/vms/{vm}")).await;
+    asked.says("Running").says("power off is queued").says_not("Stopping");
     provider.get(&format!("/provider/vapps/{vapp}")).await.says("It has the most room.").says("It is cordoned.");
     // a filter of the provider's is none of a tenant's
     builder.get("/tenant/acme/vms?hub=attic").await.must(200).says("shop").says_not("attic");
@@ -244,7 +248,10 @@ async fn a_vm_is_renamed_and_resized_and_what_waits_for_the_next_start_is_said()
     let done = builder.fill_page(&back, &resize, &[("cpus", "4")]).await;
     builder.follow(done).await.says("4 vCPU and 4 GB are asked for shop-2.").says("at next start");
     stage.seen(&vm, "obs_restart = true, outside = 'It was stopped by hand.'").await;
-    builder.get(&page).await.says("Changes wait for the next start.").says("It was stopped by hand.");
+    builder.get(&page).await.says("Changes wait for the next start.").says("It was stopped by hand. It stays so until");
+    stage.seen(&vm, "obs_state = 'missing', outside = 'It was deleted on its hub by hand.'").await;
+    let shown = builder.get(&page).await.says("Missing").says("It was deleted on its hub by hand. Delete it here");
+    shown.says_not("changed on its hub by hand");
 }
 
 #[tokio::test]
