@@ -164,7 +164,7 @@ pub(super) fn policy_field(visit: &Visit, policies: &[VdcPolicy]) -> AnyView {
         Choice::new(p.name.clone(), format!("{}{default}{}", p.name, left.unwrap_or_default()))
     };
     let default = policies.iter().find(|p| p.is_default).map(|p| p.name.clone()).unwrap_or_default();
-    let value = if visit.fill().returned() { typed } else { default };
+    let value = if typed.is_empty() { default } else { typed };
     let (choices, error) = (policies.iter().map(choice).collect(), visit.fill().error("policy"));
     view! { <SelectField name="policy" label="Storage policy" choices value error width=Width::Half /> }.into_any()
 }
