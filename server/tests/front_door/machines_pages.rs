@@ -89,6 +89,7 @@ async fn a_template_is_deployed_at_sizes_of_ones_own_and_nothing_typed_is_lost()
     assert_eq!(back.error_of("vdc").as_deref(), Some("Choose a VDC."));
     assert_eq!(back.error_of("memory").as_deref(), Some("A number of GB, such as 4 or 0.5."));
     assert!(back.error_of("disk").unwrap().contains("can't be smaller"), "{:?}", back.error_of("disk"));
+    assert!(back.error_of("ssh_keys").is_some(), "said with the rest");
     for (name, value) in typed {
         assert_eq!(back.field(name).as_deref(), Some(value), "{name}");
     }
@@ -117,14 +118,39 @@ async fn the_fields_of_two_vms_are_told_apart() {
         ranges: "10.7.0.10-10.7.0.99".into(),
         ..NetworkForm::default()
     };
-    network::create(&stage.app.domain, &admin, stage.acme.vdc("prod"), form).await.unwrap();
+    let vdc = stage.acme.vdc("prod");
+    let network = network::create(&stage.app.domain, &admin, vdc, form).await.unwrap().id;
     let builder = stage.app.sign_in("acme", "builder").await;
-    let opened = builder.get(&format!("/tenant/acme/templates/{template}/deploy")).await.must(200);
+    let deploy = format!("/tenant/acme/templates/{template}/deploy");
+    let opened = builder.get(&deploy).await.must(200);
     // `must` says so if any id stands twice
     for name in ["vm0-nic0-network", "vm1-nic0-network"] {
         assert!(opened.field(name).is_some(), "{name} is not on the page");
     }
+    let (vdc, network) = (vdc.to_string(), network.to_string());
+    let typed = [
+        ("name", "pair"),
+        ("vdc", vdc.as_str()),
+        ("vm1-nic0-network", network.as_str()),
+        ("vm1-nic0-mode", "manual"),
+        ("vm1-nic0-address", "nowhere"),
+    ];
+    let back = builder.fill_page(&opened, &deploy, &typed).await.must(422);
+    assert!(back.error_of("nics").unwrap().starts_with("db: NIC 0: "), "{:?}", back.error_of("nics"));
+    let at = |words: &str| back.body.find(words).unwrap();
+    assert!(at("name=\"vm1-nic0-network\"") < at("id=\"nics-error\""), "it stands at the NIC that it is about");
     opened.says("only the name is yours to give");
+}
+
+#[tokio::test]
+async fn a_name_that_hides_what_it_is_is_refused() {
+    let stage = Stage::set().await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let vdc = stage.acme.vdc("prod").to_string();
+    let typed = [("name", "shop\u{202e}avaj"), ("vdc", vdc.as_str())];
+    let back = builder.fill("/tenant/acme/vapps/new", &typed).await.must(422);
+    assert!(back.error_of("name").unwrap().contains("U+202E"), "{:?}", back.error_of("name"));
+    assert_eq!(stage.app.db.count("vapps").await, 0);
 }
 
 #[tokio::test]
