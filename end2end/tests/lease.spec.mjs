@@ -29,7 +29,7 @@ test('a lease runs out under the eyes of its owner', async ({ page }) => {
   // told ahead, and then stopped, without anybody pressing anything
   await expect(page.getByText('Its run-time lease ends')).toBeVisible({ timeout: 30_000 });
   await expect(says('Suspended')).toBeVisible({ timeout: 60_000 });
-  await expect(page.locator('dt:text-is("Kept until") + dd')).toContainText('in 19 days');
+  await expect(page.locator('dt:text-is("Kept until") + dd')).toContainText('in 20 days');
 
   await page.goto(`${address}/delete`);
   await page.getByRole('button', { name: `Delete ${name}` }).click();

@@ -363,7 +363,9 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
     }
     let mut nics = std::collections::BTreeMap::new();
     for (i, m) in t.vms.iter().enumerate().filter(|(i, _)| !t.by_instance && nic_fields::given(values, &nics_at(*i))) {
-        nics.insert(m.name.clone(), nic_fields::read_rows(values, &nics_at(i), networks, &mut problems));
+        let mut own = Problems::default();
+        nics.insert(m.name.clone(), nic_fields::read_rows(values, &nics_at(i), networks, &mut own));
+        problems.gather(if t.vms.len() == 1 { "" } else { &m.name }, own.done());
     }
     let given = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| {
         let value = values.get(&field_of(p));
@@ -404,12 +406,11 @@ pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
     let vdcs = open_vdcs(&visit).await?;
     let (mut ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs).await?);
     ask.version = version;
-    // said with the rest, and not only when all else is well
-    problems.take("name", name::check_title(&ask.name));
-    let wrong = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| p.wrong(values.get(&field_of(p))));
-    wrong.for_each(|message| problems.add("parameters", message));
     let chosen = chosen_vdc(&values, &vdcs);
-    let vdc = with_problems(problems, chosen)?.id;
+    problems.gather("", chosen.clone());
+    // said with the rest, and not only when all else is well
+    with_problems(problems, vapp::check(&t, &ask))?;
+    let vdc = chosen?.id;
     let name = ask.name.trim().to_owned();
     let made = vapp::deploy(d, &visit.actor, vdc, t.id, ask).await.map_err(|e| match e {
         // without one field for it, or with one a machine: then it is the place that is too small

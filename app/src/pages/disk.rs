@@ -26,7 +26,9 @@ use model::{
     event::Event,
     list::{DISKS, ListQuery},
     quota::Measure,
+    vdc::Vdc,
 };
+use std::collections::BTreeMap;
 
 const ON: &str = "Disks";
 const LIST: &str = "/disks";
@@ -286,15 +288,15 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     authorize(&visit.actor, Action::DiskCreate, mine(&visit))?;
     let vdcs = open_vdcs(&visit).await?;
     let fill = visit.fill();
-    // policies are a VDC's: they are known once that is chosen, or if there is one
+    // policies are a VDC's: which ones there are is known once that is chosen, or if there is one
     let picked = fill.value("vdc", visit.ask.query("vdc"));
     let chosen = match vdcs.as_slice() {
         [only] => Some(only),
         all => all.iter().find(|v| v.id.to_string() == picked),
     };
-    let policies = match chosen {
-        Some(vdc) => storage::choices(visit.domain(), vdc.id).await?,
-        None => Vec::new(),
+    let policy = match chosen {
+        Some(vdc) => policy_field(&visit, &storage::choices(visit.domain(), vdc.id).await?),
+        None => policy_of_some_vdc(&visit, &vdcs).await?,
     };
     let form = if vdcs.is_empty() {
         no_vdc(&visit)
@@ -306,7 +308,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
             {names}
             <NumberField name="size" label="Size" value=size unit="GB" error width=Width::Third />
             {bus_field(&visit, Default::default())}
-            {policy_field(&visit, &policies)}
+            {policy}
         };
         view! {
             <form method="post" class="form" novalidate>
@@ -326,6 +328,27 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let (wished, _) = read(&fill.typed());
     let code = likely_vdc(&visit, &vdcs).map(|v| code::disk::create(&visit.site(), v, &wished));
     Ok(Sheet::new("New disk", ON, crumbs, body).still().code(code))
+}
+
+/// While no VDC is chosen: the policies of all, each with the VDCs that it is of.
+async fn policy_of_some_vdc(visit: &Visit, vdcs: &[Vdc]) -> Result<AnyView> {
+    let mut by_name: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for vdc in vdcs.iter().take(20) {
+        for policy in storage::choices(visit.domain(), vdc.id).await? {
+            by_name.entry(policy.name).or_default().push(vdc.name.clone());
+        }
+    }
+    if by_name.len() < 2 {
+        return Ok(().into_any());
+    }
+    let mut choices = vec![Choice::new("", "The VDC's default")];
+    choices.extend(by_name.into_iter().map(|(name, of)| {
+        let label = format!("{name}, of {}", listed(of).unwrap_or_default());
+        Choice::new(name, label)
+    }));
+    let (value, error) = (visit.fill().value("policy", ""), visit.fill().error("policy"));
+    let field = view! { <SelectField name="policy" label="Storage policy" choices value error width=Width::Half /> };
+    Ok(field.into_any())
 }
 
 fn read(values: &Values) -> (DiskSpec, Problems) {

@@ -65,7 +65,7 @@ async fn provider_page(visit: Visit) -> Result<Sheet> {
     });
     let mut needs: Vec<AnyView> = o.troubled.iter().map(|h| troubled_hub(&visit, h)).collect();
     needs.extend(o.failed.iter().map(|t| failed_task(&visit, t)));
-    needs.extend(more_failed(&visit, c.failed, o.failed.len()));
+    needs.extend(more_failed(&visit, c.need_somebody, o.failed.len()));
     needs.extend(o.full.iter().map(|org| full_org(&visit, org)));
     let body = view! {
         <PageHead title="Provider" lede acts />
@@ -168,7 +168,7 @@ async fn tenant_page(visit: Visit) -> Result<Sheet> {
     let mut needs: Vec<AnyView> = Vec::new();
     needs.extend(o.org.iter().filter(|org| !org.enabled).map(|_| disabled(&visit, id, &name)));
     needs.extend(o.failed.iter().map(|t| failed_task(&visit, t)));
-    needs.extend(more_failed(&visit, c.failed, o.failed.len()));
+    needs.extend(more_failed(&visit, c.need_somebody, o.failed.len()));
     needs.extend(troubled_vms(&visit, c.failed_vms));
     needs.extend(o.leases.iter().map(|n| lease::need(&visit, n)));
     needs.extend(o.org.iter().filter_map(|org| full_own_org(&visit, org)));
@@ -279,7 +279,7 @@ fn step(icon: Icon, title: &'static str, text: &'static str, acts: AnyView) -> A
 fn few_rights(visit: &Visit, o: &OrgOverview, title: String, sub: String) -> AnyView {
     let lede = format!("You are signed in as {}. {}", visit.actor.name, failures(o.counts.failed, true));
     let mut needs: Vec<AnyView> = o.failed.iter().map(|t| failed_task(visit, t)).collect();
-    needs.extend(more_failed(visit, o.counts.failed, o.failed.len()));
+    needs.extend(more_failed(visit, o.counts.need_somebody, o.failed.len()));
     needs.extend(troubled_vms(visit, o.counts.failed_vms));
     let needs = (!needs.is_empty()).then(|| needs_section(needs));
     let tasks = view! { <a class="btn small" href=visit.at("/tasks")>"Tasks"</a> }.into_any();

@@ -1,14 +1,18 @@
 //! How the state of a VM or a vApp is drawn: shape, word and reason. Dashed is last known; a plate asks somebody to act.
 use crate::{
-    parts::{Badge, Says, Shape, Tone, listed, plural, span},
+    parts::{Badge, Says, Shape, Tone, listed, some_of, span},
     portal::Visit,
 };
 use leptos::prelude::*;
 use model::{
-    vapp::{Vapp, VappState},
+    vapp::{Vapp, VappState, VmCounts},
     vm::{Vm, VmState},
 };
 use time::{OffsetDateTime, UtcOffset, macros::format_description};
+
+/// What somebody did on the hub, past us, in a badge.
+const DELETED: &str = "deleted on its hub by hand";
+const CHANGED: &str = "changed by hand";
 
 #[derive(Debug, PartialEq, Eq)]
 struct Looks {
@@ -33,6 +37,9 @@ pub(super) fn vm_badge(visit: &Visit, vm: &Vm) -> AnyView {
 /// The same as a sentence, for the head of its page.
 pub(super) fn vm_says(visit: &Visit, vm: &Vm) -> AnyView {
     let Looks { shape, tone, word, more, .. } = vm_looks(vm, visit.now);
+    // what was done by hand stands in full in a note below
+    let noted = !vm.outside.is_empty() && [DELETED, CHANGED].contains(&more.as_str());
+    let more = if noted { String::new() } else { more };
     // the time is of what its hub shows
     let rest = match vm.since.filter(|_| !vm.stale() && !vm.on_its_way()) {
         Some(at) => format!("since {}, for {}.", at_words(at, visit.now), span(visit.now - at)),
@@ -52,7 +59,7 @@ pub(super) fn vapp_says(vapp: &Vapp, vms: &[Vm]) -> AnyView {
     };
     let rest = match n.all {
         0 => String::new(),
-        all => format!("{} of {} run{changes}.", n.running, plural(all.unsigned_abs(), "VM", "VMs")),
+        _ => format!("{}{changes}.", running_of(&n)),
     };
     // what `rest` says already is not said twice
     let counted = matches!(vapp.state(), VappState::Mixed | VappState::Changing) && !vapp.stale();
@@ -92,7 +99,8 @@ pub(super) fn vapp_badge(vapp: &Vapp) -> AnyView {
 }
 
 fn vm_looks(vm: &Vm, now: OffsetDateTime) -> Looks {
-    let state = vm.state();
+    // nobody has seen yet what was asked of a hub that is silent
+    let state = if vm.stale() { vm.last_seen().unwrap_or_else(|| vm.state()) } else { vm.state() };
     let word = state.label();
     let (shape, tone) = match state {
         VmState::Waiting => (Shape::Clock, Tone::Busy),
@@ -108,10 +116,10 @@ fn vm_looks(vm: &Vm, now: OffsetDateTime) -> Looks {
         VmState::Unknown => (Shape::StaleOff, Tone::Plain),
     };
     if vm.stale() {
-        let more = match vm.seen_at {
-            Some(at) => format!("as of {} · hub unreachable", at_words(at, now)),
-            None => "hub unreachable".to_owned(),
-        };
+        let seen_at = vm.seen_at.filter(|_| vm.last_seen().is_some()).map(|at| format!("as of {}", at_words(at, now)));
+        let queued = vm.queued().map(|what| format!("{what} is queued"));
+        let more = [seen_at, Some("hub unreachable".to_owned()), queued].into_iter().flatten().collect::<Vec<_>>();
+        let more = more.join(" · ");
         let (shape, tone) = match state {
             VmState::Running | VmState::Migrating => (Shape::Stale, Tone::Plain),
             // asked for, and waits for the hub
@@ -137,17 +145,21 @@ fn vm_reason(vm: &Vm, state: VmState) -> String {
     let first = |words: &[&str]| words.iter().find(|w| !w.is_empty()).map(|w| (*w).to_owned()).unwrap_or_default();
     match state {
         VmState::Failed => first(&[&vm.reason, &vm.problem]),
-        VmState::Missing => "deleted on its hub by hand".to_owned(),
+        VmState::Missing => DELETED.to_owned(),
         VmState::Creating | VmState::Migrating => {
             let parts: Vec<&str> = [vm.reason.as_str(), &percent].into_iter().filter(|w| !w.is_empty()).collect();
             if parts.is_empty() { vm.problem.clone() } else { parts.join(", ") }
         }
         _ if !vm.problem.is_empty() => vm.problem.clone(),
-        _ if !vm.outside.is_empty() => "changed by hand".to_owned(),
+        _ if !vm.outside.is_empty() => CHANGED.to_owned(),
         VmState::Running if vm.restart_needed => "restart to apply changes".to_owned(),
         VmState::Running | VmState::Stopped | VmState::Suspended => String::new(),
         _ => vm.reason.clone(),
     }
+}
+
+fn running_of(n: &VmCounts) -> String {
+    some_of(n.running.unsigned_abs(), n.all.unsigned_abs(), ("VM", "VMs"), ("runs", "run"))
 }
 
 fn vapp_looks(vapp: &Vapp) -> Looks {
@@ -163,7 +175,11 @@ fn vapp_looks(vapp: &Vapp) -> Looks {
     };
     if vapp.stale() {
         let shape = if n.running > 0 { Shape::Stale } else { Shape::StaleOff };
-        return Looks { shape, tone: Tone::Plain, word, more: "last known · hub unreachable".into(), plate: false };
+        let more = match state {
+            VappState::Changing | VappState::Deleting => "what was asked for is queued · hub unreachable",
+            _ => "last known · hub unreachable",
+        };
+        return Looks { shape, tone: Tone::Plain, word, more: more.into(), plate: false };
     }
     let some = |count: i64, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let more = match state {
@@ -171,7 +187,7 @@ fn vapp_looks(vapp: &Vapp) -> Looks {
         VappState::Failed => {
             listed([some(n.failed, "failed"), some(n.missing, "missing")].into_iter().flatten().collect())
         }
-        VappState::Mixed | VappState::Changing => Some(format!("{} of {} run", n.running, n.all)),
+        VappState::Mixed | VappState::Changing => Some(running_of(&n)),
         _ => None,
     };
     Looks { shape, tone, word, more: more.unwrap_or_default(), plate: state == VappState::Failed }
@@ -274,7 +290,14 @@ mod tests {
             (Shape::Stale, "Running", "as of 11:04 · hub unreachable")
         );
         assert_eq!(silent(Seen::Stopped, Power::Off).shape, Shape::StaleOff);
-        assert_eq!(silent(Seen::Stopped, Power::On).shape, Shape::Clock, "asked for, and waits");
+        let asked = silent(Seen::Running, Power::Off);
+        assert_eq!(
+            (asked.shape, asked.word, asked.more.as_str()),
+            (Shape::Stale, "Running", "as of 11:04 · hub unreachable · power off is queued"),
+            "nobody has seen it stop"
+        );
+        let new = silent(Seen::Never, Power::On);
+        assert_eq!((new.shape, new.more.as_str()), (Shape::Clock, "hub unreachable"), "it was never seen");
     }
 
     #[test]

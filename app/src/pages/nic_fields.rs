@@ -33,7 +33,7 @@ pub(super) fn rows(fill: &Fill, at: &str, choices: &[Choice], start: &[NicSpec])
     titled_rows(fill, at, choices, start, String::new(), true)
 }
 
-/// `first`: of all machines on the page; the summary's link leads to its first NIC.
+/// `of`: the machine's name, where the page has several; `first`: it is the first of them.
 pub(super) fn titled_rows(
     fill: &Fill,
     at: &str,
@@ -45,7 +45,8 @@ pub(super) fn titled_rows(
     let many = (start.len() as i16 + 1).min(ROWS);
     let one = |i: i16| {
         let key = format!("{at}nic{i}-");
-        let inside = fields(fill, &key, choices, start.get(i as usize), first && i == 0);
+        let said = said(fill, &of, i, first && i == 0);
+        let inside = fields(fill, &key, choices, start.get(i as usize), said);
         let title = if i < start.len() as i16 { format!("NIC {i}") } else { "Another NIC".to_owned() };
         view! { <FormSection title lede=of.clone()>{inside}</FormSection> }
     };
@@ -61,8 +62,33 @@ pub(super) fn read_rows(values: &Values, at: &str, networks: &[Network], problem
     (0..ROWS).filter_map(|i| read(values, &format!("{at}nic{i}-"), i, networks, problems)).collect()
 }
 
-/// `at` stands before the name of each field. `main`: what the summary's link leads to.
-pub(super) fn fields(fill: &Fill, at: &str, choices: &[Choice], spec: Option<&NicSpec>, main: bool) -> AnyView {
+/// What is said of one NIC of a form that came back.
+pub(super) struct Said {
+    error: Option<String>,
+    /// The summary's link leads to it.
+    main: bool,
+}
+
+/// `of`: its machine's name, where the page has several. What is about no single NIC is said at the `first`.
+pub(super) fn said(fill: &Fill, of: &str, index: i16, first: bool) -> Said {
+    let here = |message: &str| match about(message) {
+        Some((whose, nic)) if whose == of => nic == index,
+        Some((whose, _)) if !whose.is_empty() => false,
+        _ => first,
+    };
+    let error = fill.errors("nics").find(|message| here(message)).map(str::to_owned);
+    Said { error, main: fill.errors("nics").next().map_or(first, here) }
+}
+
+/// The machine, if it is named, and the NIC that a message begins with: "NIC 1: …", "web: NIC 1: …".
+fn about(message: &str) -> Option<(&str, i16)> {
+    let (whose, rest) = message.split_once("NIC ")?;
+    let (index, _) = rest.split_once(": ")?;
+    Some((whose.trim_end_matches(": "), index.parse().ok()?))
+}
+
+/// `at` stands before the name of each field.
+pub(super) fn fields(fill: &Fill, at: &str, choices: &[Choice], spec: Option<&NicSpec>, said: Said) -> AnyView {
     let network = match spec.map(|s| s.attach) {
         None => String::new(),
         Some(Attach::Vdc) => "vdc".into(),
@@ -81,8 +107,8 @@ pub(super) fn fields(fill: &Fill, at: &str, choices: &[Choice], spec: Option<&Ni
     .map(|(key, label)| Choice::new(key, label))
     .into();
     let adapters: Vec<Choice> = Adapter::ALL.into_iter().map(|a| Choice::new(a.key(), a.label())).collect();
+    let Said { error, main } = said;
     let id = |name: &str| if main && name == "network" { "nics".to_owned() } else { format!("{at}{name}") };
-    let error = if main { fill.error("nics") } else { None };
     view! {
         <SelectField
             id=id("network")
@@ -177,4 +203,17 @@ pub(super) fn read(
         adapter: Adapter::parse(get("adapter")).unwrap_or_default(),
         ..NicSpec::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_says_which_nic_it_is_about() {
+        assert_eq!(about("NIC 1: a static address is needed."), Some(("", 1)));
+        assert_eq!(about("web: NIC 0: choose a network."), Some(("web", 0)));
+        assert_eq!(about("Only one NIC can be on the VDC's own network."), None);
+        assert_eq!(about("At most 10 NICs."), None);
+    }
 }

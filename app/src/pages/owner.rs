@@ -252,7 +252,11 @@ async fn give_many(visit: Visit, values: Values) -> Result<Done> {
                 1 => String::new(),
                 n => format!(" And {} more.", n - 1),
             };
-            let given = if given > 0 { format!("{given} of {} are given. ", chosen.len()) } else { String::new() };
+            let all = chosen.len() as u64;
+            let given = match given {
+                0 => String::new(),
+                n => format!("{}. ", some_of(n, all, ("thing", "things"), ("is given", "are given"))),
+            };
             Err(Error::field("owner", format!("{given}Refused: {first}{more}")))
         }
     }

@@ -56,7 +56,8 @@ pub(super) async fn facts(visit: &Visit, v: &Vm) -> Result<AnyView> {
         view! { <a href=to>{t}</a> " " }
     });
     let links = links.collect_view();
-    let change = may(visit, v, Action::VmTags).then(|| view! { "· " <a href=href(visit, v.id, "/tags")>"Change"</a> });
+    // the macro keeps no blank between two braces
+    let change = may(visit, v, Action::VmTags).then(|| view! { " · " <a href=href(visit, v.id, "/tags")>"Change"</a> });
     Ok(view! { <Fact name="Tags">{links} {none} {change}</Fact> }.into_any())
 }
 

@@ -258,7 +258,9 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
                 lost.push("its name and description; no VM is in it".to_owned());
             }
             if v.vms.running > 0 {
-                lost.push(format!("what runs in them now: {} of {} are powered off first", v.vms.running, v.vms.all));
+                let (verbs, n) = (("is powered off first", "are powered off first"), v.vms);
+                let off = some_of(n.running.unsigned_abs(), n.all.unsigned_abs(), ("VM", "VMs"), verbs);
+                lost.push(format!("what runs now: {off}"));
             }
             lost
         }

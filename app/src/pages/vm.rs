@@ -55,6 +55,14 @@ pub(super) fn may(visit: &Visit, v: &Vm, action: Action) -> bool {
     visit.actor.may(action, v.resource(&visit.actor))
 }
 
+/// Where a section's link would be: why there is none now, before somebody looks for it. What is so of the whole VM is said at
+/// the head of its page, and not again in each section.
+pub(super) fn not_now(v: &Vm, lead: &'static str, why: &str) -> AnyView {
+    let of_all = matches!(v.state(), VmState::Deleting | VmState::Missing);
+    let text = format!("{lead} {why}");
+    (!of_all).then(|| view! { <span class="text-sm text-ink-2">{text}</span> }).into_any()
+}
+
 pub(super) fn suspended(v: &Vm) -> bool {
     v.state() == VmState::Suspended
 }

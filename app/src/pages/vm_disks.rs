@@ -3,7 +3,7 @@ use super::{
     form_error::form_error,
     limits::whole,
     sizes::{gb, read_gb},
-    vm::{ON, crumbs_below, find, find_to, href, may},
+    vm::{ON, crumbs_below, find, find_to, href, may, not_now},
 };
 use crate::{
     parts::*,
@@ -57,10 +57,7 @@ pub(super) fn section(visit: &Visit, v: &Vm) -> AnyView {
             <a href=href(visit, v.id, "/disks/attach")>"Attach"</a>
         }
         .into_any(),
-        // said before somebody looks for it
-        Err(why) => {
-            view! { <span class="text-sm text-ink-2">{format!("None can be added now: {why}")}</span> }.into_any()
-        }
+        Err(why) => not_now(v, "None can be added now:", &why),
     });
     let acts = acts.into_any();
     let disks: Vec<&Disk> = v.disks.iter().filter(|d| d.media.is_none()).collect();
@@ -167,7 +164,7 @@ pub(super) fn policy_field(visit: &Visit, policies: &[VdcPolicy]) -> AnyView {
         Choice::new(p.name.clone(), format!("{}{default}{}", p.name, left.unwrap_or_default()))
     };
     let default = policies.iter().find(|p| p.is_default).map(|p| p.name.clone()).unwrap_or_default();
-    let value = if visit.fill().returned() { typed } else { default };
+    let value = if typed.is_empty() { default } else { typed };
     let (choices, error) = (policies.iter().map(choice).collect(), visit.fill().error("policy"));
     view! { <SelectField name="policy" label="Storage policy" choices value error width=Width::Half /> }.into_any()
 }

@@ -2,7 +2,7 @@
 use super::{
     form_error::form_error,
     upload::bytes_words,
-    vm::{ON, crumbs_below, find, find_to, href, linked, may},
+    vm::{ON, crumbs_below, find, find_to, href, linked, may, not_now},
     vm_disks::{disk_badge, refused},
 };
 use crate::{
@@ -24,8 +24,11 @@ pub(super) fn routes(r: Routes) -> Routes {
 }
 
 pub(super) fn section(visit: &Visit, v: &Vm) -> AnyView {
-    let inserts = may(visit, v, Action::VmMediaInsert) && can::vm(v, Action::VmMediaInsert).is_ok();
-    let acts = inserts.then(|| view! { <a href=href(visit, v.id, "/media/insert")>"Insert"</a> }).into_any();
+    let acts = may(visit, v, Action::VmMediaInsert).then(|| match can::vm(v, Action::VmMediaInsert) {
+        Ok(()) => view! { <a href=href(visit, v.id, "/media/insert")>"Insert"</a> }.into_any(),
+        Err(why) => not_now(v, "None can be inserted now:", &why),
+    });
+    let acts = acts.into_any();
     if v.discs().next().is_none() {
         return view! { <Section title="Media" acts><p>"There is no disc in it."</p></Section> }.into_any();
     }
@@ -51,14 +54,24 @@ fn state(d: &Disk) -> AnyView {
 fn row(visit: &Visit, v: &Vm, d: &Disk) -> impl IntoView + use<> {
     let (state, drive, size) = (state(d), d.name.clone(), bytes_words(d.size_mb << 20));
     let to = d.media.filter(|_| visit.may(Action::TemplateView)).map(|id| visit.at(format!("/templates/{id}")));
-    let ejects = may(visit, v, Action::VmMediaEject) && can::vm(v, Action::VmMediaEject).is_ok() && !d.leaving;
+    let ejects = may(visit, v, Action::VmMediaEject) && !d.leaving;
     let eject = d.media.filter(|_| ejects).map(|id| {
-        let (action, label) = (href(visit, v.id, "/media/eject"), format!("Eject {}", d.media_name));
-        view! {
-            <form method="post" action=action>
-                <HiddenFields fields=vec![("media", id.to_string())] />
-                <button class="btn small" aria-label=label>"Eject"</button>
-            </form>
+        let label = format!("Eject {}", d.media_name);
+        match can::vm(v, Action::VmMediaEject) {
+            Ok(()) => view! {
+                <form method="post" action=href(visit, v.id, "/media/eject")>
+                    <HiddenFields fields=vec![("media", id.to_string())] />
+                    <button class="btn small" aria-label=label>"Eject"</button>
+                </form>
+            }
+            .into_any(),
+            Err(why) => {
+                let (label, title) = (format!("{label}. Not now: {why}"), format!("Not now: {why}"));
+                view! {
+                    <button type="button" class="btn small" aria-disabled="true" aria-label=label title=title>"Eject"</button>
+                }
+                .into_any()
+            }
         }
     });
     let cells = view! {

@@ -119,7 +119,7 @@ fn one(fill: &Fill, v: &Vm, index: i16, choices: &[Choice]) -> Option<AnyView> {
         None => return None,
     };
     let spec = has.map(|n| &n.spec);
-    let fields = nic_fields::fields(fill, &at, choices, spec, index == 0 || (has.is_none() && v.nics.is_empty()));
+    let fields = nic_fields::fields(fill, &at, choices, spec, nic_fields::said(fill, "", index, index == 0));
     let connected = has.map(|n| {
         let on = fill.checked(&format!("{at}connected"), "on", n.spec.connected);
         view! { <CheckField name=format!("{at}connected") label="Connected" checked=on /> }

@@ -19,7 +19,11 @@ use crate::{
 };
 use domain::{event, task, vapp};
 use leptos::prelude::*;
-use model::{Action, Result, can, event::Event, vm::Vm};
+use model::{
+    Action, Result, can,
+    event::Event,
+    vm::{Vm, VmState},
+};
 
 pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let v = find(&visit, Action::VmView).await?;
@@ -90,13 +94,19 @@ fn notes(visit: &Visit, v: &Vm) -> impl IntoView + use<> {
         );
         view! { <Note tone=Tone::Warn><b>{lead}</b> {rest}</Note> }
     });
-    let problem = (!v.problem.is_empty()).then(|| {
+    let missing = v.state() == VmState::Missing;
+    // of one that is missing the problem is the same in other words
+    let problem = (!v.problem.is_empty() && !missing).then(|| {
         let text = format!(" {}", v.problem);
         view! { <Note tone=Tone::Bad><b>"It can't be brought to what was asked for."</b> {text}</Note> }
     });
     let outside = (!v.outside.is_empty()).then(|| {
-        let text = format!(" {}", v.outside);
-        view! { <Note tone=Tone::Warn><b>"It was changed on its hub by hand."</b> {text}</Note> }
+        let what = v.outside.clone();
+        let next = match missing {
+            true => " Delete it here, and deploy it again if it is still needed.",
+            false => " It stays so until something is asked of it here.",
+        };
+        view! { <Note tone=Tone::Warn><b>{what}</b> {next}</Note> }
     });
     let waits = v.restart_needed.then(|| {
         let text = " Reboot does not apply them: shut it down and power it on, or power it off and on.";

@@ -1,7 +1,7 @@
 //! The snapshots of a VM: their tree on its page, and the forms to take one, to go back to one and to delete some.
 use super::{
     form_error::form_error,
-    vm::{ON, crumbs_below, find, find_to, href, may},
+    vm::{ON, crumbs_below, find, find_to, href, may, not_now},
     vm_form::name_fields,
 };
 use crate::{
@@ -33,9 +33,13 @@ pub(super) async fn section(visit: &Visit, v: &Vm) -> Result<AnyView> {
     let all = snapshot::list(visit.domain(), &visit.actor, v.id).await?;
     let takes = may(visit, v, Action::VmSnapshot);
     let why_not = can::vm(v, Action::VmSnapshot).err();
-    let acts = (takes && why_not.is_none())
-        .then(|| view! { <a href=href(visit, v.id, "/snapshots/new")>"Take one"</a> })
-        .into_any();
+    let acts = takes.then(|| match &why_not {
+        None => view! { <a href=href(visit, v.id, "/snapshots/new")>"Take one"</a> }.into_any(),
+        // where there are none, the section says it
+        Some(_) if all.is_empty() => ().into_any(),
+        Some(why) => not_now(v, "None can be taken now:", why),
+    });
+    let acts = acts.into_any();
     let problem = (!v.snapshot_problem.is_empty()).then(|| {
         let text = format!(" {}", v.snapshot_problem);
         view! { <Note tone=Tone::Bad><b>"The last snapshot or revert did not work."</b> {text}</Note> }

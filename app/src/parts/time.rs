@@ -3,7 +3,7 @@ use super::plural;
 use leptos::prelude::*;
 use time::{Duration, OffsetDateTime, UtcOffset, macros::format_description};
 
-/// "6 min ago". `now` is the request's clock, so that one page speaks of one moment.
+/// "6 min ago", "in 4 h 59 min". `now` is the request's clock, so that one page speaks of one moment.
 #[component]
 pub fn Time(at: OffsetDateTime, now: OffsetDateTime) -> impl IntoView {
     let at = at.to_offset(UtcOffset::UTC);
@@ -64,6 +64,7 @@ fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
     let seconds = (now - at).whole_seconds();
     let (amount, unit) = match seconds.unsigned_abs() {
         0..5 => return "now".to_owned(),
+        s @ 5..5_184_000 if seconds < 0 => return format!("in {}", left(s)),
         s @ 5..60 => (s, "s"),
         s @ 60..3_600 => (s / 60, "min"),
         s @ 3_600..86_400 => (s / 3_600, "h"),
@@ -71,7 +72,23 @@ fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
         s @ 172_800..5_184_000 => (s / 86_400, "days"),
         _ => return date(at, now),
     };
-    if seconds > 0 { format!("{amount} {unit} ago") } else { format!("in {amount} {unit}") }
+    format!("{amount} {unit} ago")
+}
+
+/// How long there still is: two units at most, and to the nearest of the smaller one, so that a week that began a moment ago
+/// is a week and not six days.
+fn left(seconds: u64) -> String {
+    let (minutes, hours) = ((seconds + 30) / 60, (seconds + 1_800) / 3_600);
+    let (first, rest) = match () {
+        () if seconds < 60 => (format!("{seconds} s"), None),
+        () if minutes < 60 => (format!("{minutes} min"), None),
+        () if minutes < 24 * 60 => (format!("{} h", minutes / 60), Some((minutes % 60, "min"))),
+        () => (plural(hours / 24, "day", "days"), Some((hours % 24, "h"))),
+    };
+    match rest {
+        Some((n, unit)) if n > 0 => format!("{first} {n} {unit}"),
+        _ => first,
+    }
 }
 
 fn date(at: OffsetDateTime, now: OffsetDateTime) -> String {
@@ -98,7 +115,16 @@ mod tests {
         assert_eq!(relative(datetime!(2026-11-16 03:00 UTC), NOW), "9 h ago");
         assert_eq!(relative(datetime!(2026-11-15 03:00 UTC), NOW), "1 day ago");
         assert_eq!(relative(datetime!(2026-10-06 12:00 UTC), NOW), "41 days ago");
-        assert_eq!(relative(datetime!(2026-11-23 12:00 UTC), NOW), "in 7 days");
+    }
+
+    #[test]
+    fn what_is_left_has_two_units_and_is_not_cut_down() {
+        let ahead = |seconds| relative(NOW + Duration::seconds(seconds), NOW);
+        assert_eq!([ahead(20), ahead(89), ahead(119)], ["in 20 s", "in 1 min", "in 2 min"]);
+        assert_eq!([ahead(4 * 3_600 + 59 * 60), ahead(5 * 3_600 - 1)], ["in 4 h 59 min", "in 5 h"]);
+        assert_eq!([ahead(86_399), ahead(86_400 + 7_300)], ["in 1 day", "in 1 day 2 h"]);
+        assert_eq!([ahead(7 * 86_400), ahead(7 * 86_400 - 2)], ["in 7 days", "in 7 days"]);
+        assert_eq!(ahead(3 * 86_400 + 5 * 3_600), "in 3 days 5 h");
     }
 
     #[test]

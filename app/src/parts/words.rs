@@ -18,6 +18,12 @@ pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", num(number), if number == 1 { one } else { many })
 }
 
+/// "1 of 1 VM runs", "2 of 3 VMs run": some of all, and what they do.
+pub fn some_of(some: u64, all: u64, (one, many): (&str, &str), (does, they_do): (&str, &str)) -> String {
+    let verb = if some == 1 || all == 1 { does } else { they_do };
+    format!("{} of {} {verb}", num(some), plural(all, one, many))
+}
+
 /// With a capital first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -67,6 +73,13 @@ mod tests {
     fn one_is_singular() {
         assert_eq!(plural(1, "user", "users"), "1 user");
         assert_eq!(plural(1204, "user", "users"), "1,204 users");
+    }
+
+    #[test]
+    fn the_verb_goes_with_the_number() {
+        let run = |some, all| some_of(some, all, ("VM", "VMs"), ("runs", "run"));
+        assert_eq!([run(1, 1), run(0, 1), run(1, 3)], ["1 of 1 VM runs", "0 of 1 VM runs", "1 of 3 VMs runs"]);
+        assert_eq!([run(0, 3), run(2, 3)], ["0 of 3 VMs run", "2 of 3 VMs run"]);
     }
 
     #[test]

@@ -135,6 +135,12 @@ impl Fill {
         errors.iter().find(|e| e.field == name).map(|e| e.message.clone())
     }
 
+    /// All that is said of a field that stands on the page several times.
+    pub fn errors(&self, name: &str) -> impl Iterator<Item = &str> {
+        let errors = self.0.as_ref().and_then(|s| s.error.as_ref()).map_or(&[][..], Error::fields);
+        errors.iter().filter(move |e| e.field == name).map(|e| e.message.as_str())
+    }
+
     pub fn failure(&self) -> Option<&Error> {
         self.0.as_ref()?.error.as_ref()
     }

@@ -96,11 +96,11 @@ pub async fn of_installation(d: &Domain, actor: &Actor) -> Result<InstallationOv
     Ok(InstallationOverview { counts, full, newest, troubled, hubs, failed, recent })
 }
 
-/// What failed today, and what was done lately.
+/// What failed today and still needs somebody, and what was done lately.
 async fn latest(d: &Domain, tasks: Option<Scope>, counts: Counts) -> Result<(Vec<Task>, Vec<Task>)> {
     let Some(scope) = tasks else { return Ok((Vec::new(), Vec::new())) };
-    let failed = match counts.failed {
-        Some(1..) => d.store.latest_tasks(scope, Latest::FailedToday, FAILED).await?,
+    let failed = match counts.need_somebody {
+        Some(1..) => d.store.latest_tasks(scope, Latest::NeedSomebody, FAILED).await?,
         _ => Vec::new(),
     };
     Ok((failed, d.store.latest_tasks(scope, Latest::Any, RECENT).await?))

@@ -130,23 +130,7 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
             );
             return Err(Error::field("vdc", why));
         }
-        let mut problems = Problems::default();
-        guest::check(&ask.guest, &mut problems);
-        ask.each.values().filter_map(|e| e.guest.as_ref()).for_each(|g| guest::check(g, &mut problems));
-        check_parameters(&template, &ask, &mut problems);
-        let vms = template.vms.iter().map(|t| machine(&template, t, &ask, &mut problems)).collect();
-        let mut guests = Vec::new();
-        for t in &template.vms {
-            match ask.guest_of(t) {
-                Ok(one) => {
-                    one.properties.iter().filter_map(|p| p.wrong(&p.value)).for_each(|w| problems.add("properties", w));
-                    guests.push(one);
-                }
-                Err(e) => e.fields().iter().for_each(|f| problems.add(f.field, f.message.clone())),
-            }
-        }
-        problems.done()?;
-        let spec = VappSpec { name: ask.name.clone(), description: ask.description.clone(), vms }.check()?;
+        let (spec, guests) = check(&template, &ask)?;
         let id = VappId(Uuid::now_v7());
         let parameters = match template.by_instance {
             true => {
@@ -170,6 +154,26 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
         create_with(d, actor, action, new, &spec, &guests).await
     })
     .await
+}
+
+/// All that can be said of a deployment without looking anything up, at once: the vApp, and what the guest of each of its
+/// machines is told.
+pub fn check(template: &Template, ask: &Deploy) -> Result<(VappSpec, Vec<Guest>)> {
+    let mut problems = Problems::default();
+    guest::check(&ask.guest, &mut problems);
+    ask.each.values().filter_map(|e| e.guest.as_ref()).for_each(|g| guest::check(g, &mut problems));
+    check_parameters(template, ask, &mut problems);
+    let vms = template.vms.iter().map(|t| machine(template, t, ask, &mut problems)).collect();
+    let mut guests = Vec::new();
+    for one in template.vms.iter().filter_map(|t| problems.gather("", ask.guest_of(t))).collect::<Vec<_>>() {
+        one.properties.iter().filter_map(|p| p.wrong(&p.value)).for_each(|w| problems.add("properties", w));
+        guests.push(one);
+    }
+    let spec = VappSpec { name: ask.name.clone(), description: ask.description.clone(), vms };
+    let spec = problems.gather("", spec.check());
+    problems.done()?;
+    let spec = spec.ok_or_else(|| Error::Internal("a vApp that is wrong in no field".into()))?;
+    Ok((spec, guests))
 }
 
 /// The machines of an earlier version.

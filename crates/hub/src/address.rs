@@ -16,7 +16,8 @@ use std::{
 };
 
 /// The installation's list of hosts for hubs. An empty one allows public and private addresses, and never those of this
-/// machine, of its link or of cloud metadata services; a list allows what is on it, whatever it is.
+/// machine, of its link or of cloud metadata services; a list allows what is on it, whatever it is. Only "every address" is not
+/// meant so: who lists 0.0.0.0/0 has not thought of metadata services, and names those addresses beside it if they are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList {
     entries: Vec<Entry>,
@@ -28,6 +29,8 @@ enum Entry {
     /// Everything below a name, but not the name itself.
     Below(String),
     Net(IpNet),
+    /// Somebody else vouches for the address.
+    Anything,
 }
 
 impl FromStr for AllowList {
@@ -67,6 +70,7 @@ impl fmt::Display for AllowList {
                 Entry::Name(n) => f.write_str(n),
                 Entry::Below(n) => write!(f, "*.{n}"),
                 Entry::Net(n) => n.fmt(f),
+                Entry::Anything => f.write_str("anything"),
             }?;
         }
         Ok(())
@@ -78,25 +82,34 @@ impl AllowList {
         self.entries.iter().any(|e| match e {
             Entry::Name(name) => name == host,
             Entry::Below(name) => host.strip_suffix(name.as_str()).is_some_and(|h| h.len() > 1 && h.ends_with('.')),
-            Entry::Net(_) => false,
+            Entry::Net(_) | Entry::Anything => false,
         })
     }
 
-    fn lists_address(&self, ip: IpAddr) -> bool {
-        let ip = plain(ip);
-        self.entries.iter().any(|e| matches!(e, Entry::Net(net) if net.contains(&ip)))
+    /// Is it listed, and not only as one of all addresses?
+    fn names_address(&self, ip: IpAddr) -> bool {
+        self.entries.iter().any(|e| match e {
+            Entry::Net(net) => net.prefix_len() > 0 && net.contains(&ip),
+            Entry::Anything => true,
+            Entry::Name(_) | Entry::Below(_) => false,
+        })
+    }
+
+    fn lists_every(&self, ip: IpAddr) -> bool {
+        self.entries.iter().any(|e| matches!(e, Entry::Net(net) if net.prefix_len() == 0 && net.contains(&ip)))
     }
 
     /// May this address be called, on behalf of that name if there was one?
     pub fn allows(&self, name: Option<&str>, ip: IpAddr) -> Result<(), String> {
-        if self.lists_address(ip) {
+        let real = plain(ip);
+        if self.names_address(real) {
             return Ok(());
         }
         // a listed name may lead to private addresses, but not to this machine or to metadata: its DNS may be another's
-        if let Some(why) = never(plain(ip)) {
+        if let Some(why) = never(real) {
             return Err(format!("{ip} is {why}, and not listed as an address"));
         }
-        if self.entries.is_empty() || name.is_some_and(|n| self.lists_name(n)) {
+        if self.entries.is_empty() || self.lists_every(real) || name.is_some_and(|n| self.lists_name(n)) {
             return Ok(());
         }
         Err(match name {
@@ -197,8 +210,7 @@ impl Gate {
 
     /// For hubs the operator named by flag or file: their word is enough.
     pub fn open() -> Gate {
-        let everything = ["0.0.0.0/0", "::/0"].iter().filter_map(|n| n.parse().ok()).map(Entry::Net).collect();
-        Gate::new(AllowList { entries: everything })
+        Gate::new(AllowList { entries: vec![Entry::Anything] })
     }
 
     /// Resolves a host and checks every address; one that is not allowed refuses all of them.
@@ -307,6 +319,22 @@ mod tests {
             assert!(l.allows(name, ip(address)).is_err(), "{name:?} {address}");
         }
         assert_eq!(l.to_string(), "hub.example.org, *.corp.example.net, 10.1.0.0/16, 127.0.0.1/32, 2001:db8::/32");
+    }
+
+    #[test]
+    fn a_list_of_every_address_opens_no_metadata_service_and_what_is_named_beside_it_is_open() {
+        let l = list("0.0.0.0/0, ::/0, 127.0.0.0/8, ::1");
+        for good in ["8.8.8.8", "10.0.0.1", "127.0.0.1", "2001:db8::1", "::1", "::ffff:127.0.0.1"] {
+            assert_eq!(l.allows(None, ip(good)), Ok(()), "{good}");
+        }
+        for bad in
+            ["169.254.169.254", "169.254.1.1", "224.0.0.1", "0.0.0.0", "::", "fe80::1", "ff02::1", "fd00:ec2::254"]
+        {
+            assert!(l.allows(None, ip(bad)).is_err(), "{bad}");
+            assert!(l.allows(Some("hub.example.org"), ip(bad)).is_err(), "{bad} by name");
+        }
+        assert_eq!(list("0.0.0.0/0, 169.254.0.0/16").allows(None, ip("169.254.1.1")), Ok(()), "it is named");
+        assert_eq!(Gate::open().allow.allows(None, ip("169.254.1.1")), Ok(()), "the operator's word is enough");
     }
 
     #[test]

@@ -151,6 +151,23 @@ impl Problems {
         })
     }
 
+    /// What another check found goes with the rest, with `whose` before it unless that is empty; nothing is said twice.
+    /// None: it found something.
+    pub fn gather<T>(&mut self, whose: &str, checked: Result<T>) -> Option<T> {
+        let found = match checked {
+            Ok(good) => return Some(good),
+            Err(e) if e.fields().is_empty() => vec![FieldError { field: "", message: e.to_string() }],
+            Err(e) => e.fields().to_vec(),
+        };
+        for FieldError { field, message } in found {
+            let message = if whose.is_empty() { message } else { format!("{whose}: {message}") };
+            if !self.0.iter().any(|known| known.field == field && known.message == message) {
+                self.add(field, message);
+            }
+        }
+        None
+    }
+
     pub fn done(self) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { Err(Error::Invalid(self.0)) }
     }

@@ -1,4 +1,4 @@
-//! What names, texts and passwords may look like. The database has the same rules as constraints.
+//! What names, texts and passwords may look like. The database has the same rules as constraints, but for what can't be seen.
 
 /// Names of organizations and VDCs: they stand in addresses and become part of namespace names.
 pub fn check_name(name: &str) -> Result<String, String> {
@@ -91,7 +91,28 @@ pub fn check_line(text: &str, at_most: usize) -> Result<String, String> {
     if text.chars().any(char::is_control) {
         return Err("One line of plain text, without control characters.".into());
     }
+    if let Some(c) = text.chars().find(|c| unseen(*c)) {
+        return Err(misleading(c));
+    }
     Ok(text.to_owned())
+}
+
+/// Characters that have no shape of their own, but turn the text around them or make two names look alike. The two joiners
+/// U+200C and U+200D are none of them: some scripts can't be written without them.
+pub fn unseen(c: char) -> bool {
+    turns(c) || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}' | '\u{feff}')
+}
+
+/// Those that have whole passages read in another order. Marks for single places are plain text where a line has two directions.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn misleading(c: char) -> String {
+    format!(
+        "There is a character in it that can't be seen and misleads who reads it (U+{:04X}). Type it anew.",
+        c as u32
+    )
 }
 
 /// Free text of several lines.
@@ -102,6 +123,9 @@ pub fn check_text(text: &str) -> Result<String, String> {
     }
     if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
         return Err("Plain text only, without control characters.".into());
+    }
+    if let Some(c) = text.chars().find(|c| turns(*c)) {
+        return Err(misleading(c));
     }
     Ok(text)
 }
@@ -194,6 +218,22 @@ mod tests {
         }
         for bad in ["", " ", "-a", "a-", "a b", "a/b", "ä", "a\u{0}b", &"x".repeat(64)] {
             assert!(check_name(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_cant_be_seen_is_in_no_name_and_what_turns_text_in_no_text() {
+        for c in "\u{61c}\u{200b}\u{200e}\u{200f}\u{202a}\u{202e}\u{2060}\u{2066}\u{2069}\u{feff}".chars() {
+            let said = check_title(&format!("web{c}01")).expect_err("a name with it");
+            assert!(said.contains(&format!("U+{:04X}", c as u32)), "{said}");
+        }
+        for c in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}'] {
+            assert!(check_text(&format!("first\nsecond{c}")).is_err(), "{c:?}");
+        }
+        assert!(check_text("\u{200f}שלום, \u{200e}web-1").is_ok());
+        for good in ["می\u{200c}خواهم", "क्\u{200d}ष", "\u{1f469}\u{200d}\u{1f680}", "Kunden & Söhne", "東京"]
+        {
+            assert_eq!(check_title(good).as_deref(), Ok(good));
         }
     }
 

@@ -171,8 +171,13 @@ impl VappSpec {
         if let Some(pair) = names.windows(2).find(|w| w[0] == w[1]) {
             problems.add("vms", format!("Two VMs are called {}. Each needs its own name.", pair[0]));
         }
+        let several = self.vms.len() > 1;
+        let mut vms = Vec::new();
+        for vm in self.vms {
+            let whose = if several { vm.name.clone() } else { String::new() };
+            vms.extend(problems.gather(&whose, vm.check()));
+        }
         problems.done()?;
-        let vms = self.vms.into_iter().map(VmSpec::check).collect::<Result<_>>()?;
         Ok(VappSpec { name, description, vms })
     }
 }

@@ -324,27 +324,54 @@ impl Vm {
         if self.deleted {
             return VmState::Deleting;
         }
-        match self.seen {
-            Seen::Never if self.hub.is_none() => VmState::Waiting,
-            Seen::Never if !self.problem.is_empty() => VmState::Failed,
-            Seen::Never | Seen::Provisioning => VmState::Creating,
+        let Some(seen) = self.last_seen() else {
+            return match () {
+                () if self.hub.is_none() => VmState::Waiting,
+                () if !self.problem.is_empty() => VmState::Failed,
+                () => VmState::Creating,
+            };
+        };
+        match (seen, self.power) {
+            // somebody else's doing is not on its way anywhere
+            (seen, _) if !self.outside.is_empty() => seen,
+            (VmState::Running | VmState::Suspended, Power::Off) => VmState::Stopping,
+            (VmState::Running, Power::Suspended) => VmState::Suspending,
+            (VmState::Stopped, Power::On) if self.problem.is_empty() => VmState::Starting,
+            (VmState::Suspended, Power::On) => VmState::Starting,
+            (seen, _) => seen,
+        }
+    }
+
+    /// What its hub last showed, whatever was asked for since. None: it was never seen there.
+    pub fn last_seen(&self) -> Option<VmState> {
+        Some(match self.seen {
+            Seen::Never => return None,
+            Seen::Provisioning => VmState::Creating,
             Seen::Starting => VmState::Starting,
-            Seen::Running if self.power == Power::Off && self.outside.is_empty() => VmState::Stopping,
-            Seen::Running if self.power == Power::Suspended && self.outside.is_empty() => VmState::Suspending,
             Seen::Running => VmState::Running,
             Seen::Stopping => VmState::Stopping,
-            Seen::Stopped if self.power == Power::On && self.outside.is_empty() && self.problem.is_empty() => {
-                VmState::Starting
-            }
             Seen::Stopped => VmState::Stopped,
-            Seen::Suspended if self.power == Power::On && self.outside.is_empty() => VmState::Starting,
-            Seen::Suspended if self.power == Power::Off && self.outside.is_empty() => VmState::Stopping,
             Seen::Suspended => VmState::Suspended,
             Seen::Migrating => VmState::Migrating,
             Seen::Failed => VmState::Failed,
             Seen::Deleting => VmState::Deleting,
             Seen::Missing => VmState::Missing,
             Seen::Unknown => VmState::Unknown,
+        })
+    }
+
+    /// What was asked for and is not to be seen on its hub yet.
+    pub fn queued(&self) -> Option<&'static str> {
+        if self.deleted {
+            return Some("delete");
+        }
+        match self.state() {
+            _ if !self.on_its_way() => None,
+            VmState::Starting if self.seen == Seen::Suspended => Some("resume"),
+            VmState::Starting => Some("power on"),
+            VmState::Stopping => Some("power off"),
+            VmState::Suspending => Some("suspend"),
+            _ => None,
         }
     }
 

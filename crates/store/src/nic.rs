@@ -343,8 +343,10 @@ impl Write<'_> {
     async fn mac(&mut self, nic: &NicSpec, old: Option<&Known>, macs: Macs) -> Result<String> {
         if let Some(has) = old.map(|k| k.mac.as_str()).filter(|m| !m.is_empty()) {
             if !nic.mac.is_empty() && nic.mac != has {
-                let why =
-                    format!("NIC {} keeps its MAC address {has} for life. Remove it and add another one.", nic.index);
+                let why = format!(
+                    "NIC {}: it keeps its MAC address {has} for life. Remove it and add another one.",
+                    nic.index
+                );
                 return Err(Error::field("nics", why));
             }
             return Ok(has.to_owned());

@@ -3,7 +3,7 @@ use crate::{
     Store,
     constraint::mapped,
     list::{Build, owned},
-    task::FAILED_TODAY,
+    task::{FAILED_TODAY, STILL_THERE},
     vm,
 };
 use model::{Kind, Result, audit::Outcome, decide::Scope};
@@ -32,6 +32,8 @@ pub struct Counts {
     pub users: Option<i64>,
     /// Tasks of the last 24 hours that failed.
     pub failed: Option<i64>,
+    /// Those of them whose object is still there.
+    pub need_somebody: Option<i64>,
     /// Sign-ins of the last 24 hours that were refused.
     pub refused: Option<i64>,
 }
@@ -92,6 +94,9 @@ impl Store {
         count(&mut b, "users", of.users, "users", ("org_id", "t.id"), LIVING);
         b.push(", ");
         count(&mut b, "failed", of.tasks, "tasks", ("org_id", "t.user_id"), FAILED_TODAY);
+        b.push(", ");
+        let need = format!("{FAILED_TODAY}{STILL_THERE}");
+        count(&mut b, "need_somebody", of.tasks, "tasks", ("org_id", "t.user_id"), &need);
         b.push(", ");
         count(&mut b, "refused", of.audit, "audit", ("org_id", "t.user_id"), &refused);
         b.build_query_as().fetch_one(&self.pool).await.map_err(mapped)

@@ -118,12 +118,23 @@ fn filter(b: &mut Build<'_>, key: &str, value: &str) {
 /// What the list of tasks shows as failed within the last 24 hours.
 pub(crate) const FAILED_TODAY: &str = " and t.status = 'error' and t.started_at > now() - interval '24 hours'";
 
+/// Whose object is still there: nobody has to do anything about what is gone.
+pub(crate) const STILL_THERE: &str = " and case t.object_kind
+    when 'vapptemplate' then exists (select from templates x where x.id = t.object_id and x.deleted_at is null)
+    when 'catalog' then exists (select from catalogs x where x.id = t.object_id and x.deleted_at is null)
+    when 'vdc' then exists (select from vdcs x where x.id = t.object_id and x.deleted_at is null)
+    when 'vapp' then exists (select from vapps x where x.id = t.object_id and x.gone_at is null)
+    when 'vm' then exists (select from vms x where x.id = t.object_id and x.gone_at is null)
+    when 'network' then exists (select from networks x where x.id = t.object_id and x.gone_at is null)
+    when 'disk' then exists (select from disks x where x.id = t.object_id and x.gone_at is null)
+    else true end";
+
 /// Which tasks.
 #[derive(Clone, Copy, Debug)]
 pub enum Latest {
     Any,
-    /// Of the last 24 hours.
-    FailedToday,
+    /// Those of the last 24 hours that failed, about things that are still there.
+    NeedSomebody,
     About(Uuid),
 }
 
@@ -165,8 +176,8 @@ impl Store {
         let more = |b: &mut Build<'_>| {
             match which {
                 Latest::Any => {}
-                Latest::FailedToday => {
-                    b.push(FAILED_TODAY);
+                Latest::NeedSomebody => {
+                    b.push(FAILED_TODAY).push(STILL_THERE);
                 }
                 Latest::About(object) => {
                     b.push(" and t.object_id = ").push_bind(object);

@@ -85,6 +85,11 @@ async fn what_failed_and_what_is_nearly_full_needs_somebody() {
     provider.says("Edit VDC prod failed Reason 1.").says("acme is full").says_not("prod is nearly full");
     let globex = app.sign_in("globex", "globex-admin").await.get("/tenant/globex").await.must(200);
     globex.says_not("Reason 1.").says_not("prod");
+
+    // what is gone needs nobody any more; that it failed is still said
+    app.db.execute("update vdcs set deleted_at = now() where name = 'prod'").await;
+    let provider = app.provider().await.get("/provider").await.must(200);
+    provider.says("1 task failed in the last 24 hours.").says_not("Edit VDC prod failed").says_not("1 more task");
 }
 
 #[tokio::test]

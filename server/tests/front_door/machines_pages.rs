@@ -89,6 +89,7 @@ async fn a_template_is_deployed_at_sizes_of_ones_own_and_nothing_typed_is_lost()
     assert_eq!(back.error_of("vdc").as_deref(), Some("Choose a VDC."));
     assert_eq!(back.error_of("memory").as_deref(), Some("A number of GB, such as 4 or 0.5."));
     assert!(back.error_of("disk").unwrap().contains("can't be smaller"), "{:?}", back.error_of("disk"));
+    assert!(back.error_of("ssh_keys").is_some(), "said with the rest");
     for (name, value) in typed {
         assert_eq!(back.field(name).as_deref(), Some(value), "{name}");
     }
@@ -117,14 +118,39 @@ async fn the_fields_of_two_vms_are_told_apart() {
         ranges: "10.7.0.10-10.7.0.99".into(),
         ..NetworkForm::default()
     };
-    network::create(&stage.app.domain, &admin, stage.acme.vdc("prod"), form).await.unwrap();
+    let vdc = stage.acme.vdc("prod");
+    let network = network::create(&stage.app.domain, &admin, vdc, form).await.unwrap().id;
     let builder = stage.app.sign_in("acme", "builder").await;
-    let opened = builder.get(&format!("/tenant/acme/templates/{template}/deploy")).await.must(200);
+    let deploy = format!("/tenant/acme/templates/{template}/deploy");
+    let opened = builder.get(&deploy).await.must(200);
     // `must` says so if any id stands twice
     for name in ["vm0-nic0-network", "vm1-nic0-network"] {
         assert!(opened.field(name).is_some(), "{name} is not on the page");
     }
+    let (vdc, network) = (vdc.to_string(), network.to_string());
+    let typed = [
+        ("name", "pair"),
+        ("vdc", vdc.as_str()),
+        ("vm1-nic0-network", network.as_str()),
+        ("vm1-nic0-mode", "manual"),
+        ("vm1-nic0-address", "nowhere"),
+    ];
+    let back = builder.fill_page(&opened, &deploy, &typed).await.must(422);
+    assert!(back.error_of("nics").unwrap().starts_with("db: NIC 0: "), "{:?}", back.error_of("nics"));
+    let at = |words: &str| back.body.find(words).unwrap();
+    assert!(at("name=\"vm1-nic0-network\"") < at("id=\"nics-error\""), "it stands at the NIC that it is about");
     opened.says("only the name is yours to give");
+}
+
+#[tokio::test]
+async fn a_name_that_hides_what_it_is_is_refused() {
+    let stage = Stage::set().await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    let vdc = stage.acme.vdc("prod").to_string();
+    let typed = [("name", "shop\u{202e}avaj"), ("vdc", vdc.as_str())];
+    let back = builder.fill("/tenant/acme/vapps/new", &typed).await.must(422);
+    assert!(back.error_of("name").unwrap().contains("U+202E"), "{:?}", back.error_of("name"));
+    assert_eq!(stage.app.db.count("vapps").await, 0);
 }
 
 #[tokio::test]
@@ -216,6 +242,10 @@ async fn what_a_silent_hub_last_said_is_shown_as_such_and_only_the_provider_read
     stage.app.db.execute("update hubs set seen_at = '2026-01-02T03:04:05Z'").await;
     stage.seen(&vm, "obs_at = '2026-02-03T04:05:06Z'").await;
     builder.get(&format!("/tenant/acme/vms/{vm}")).await.says("as of 3 Feb, 04:05").says_not("2 Jan");
+    // what is asked for meanwhile has been seen by nobody
+    stage.seen(&vm, "power = 'off'").await;
+    let asked = builder.get(&format!("/tenant/acme/vms/{vm}")).await;
+    asked.says("Running").says("power off is queued").says_not("Stopping");
     provider.get(&format!("/provider/vapps/{vapp}")).await.says("It has the most room.").says("It is cordoned.");
     // a filter of the provider's is none of a tenant's
     builder.get("/tenant/acme/vms?hub=attic").await.must(200).says("shop").says_not("attic");
@@ -244,7 +274,10 @@ async fn a_vm_is_renamed_and_resized_and_what_waits_for_the_next_start_is_said()
     let done = builder.fill_page(&back, &resize, &[("cpus", "4")]).await;
     builder.follow(done).await.says("4 vCPU and 4 GB are asked for shop-2.").says("at next start");
     stage.seen(&vm, "obs_restart = true, outside = 'It was stopped by hand.'").await;
-    builder.get(&page).await.says("Changes wait for the next start.").says("It was stopped by hand.");
+    builder.get(&page).await.says("Changes wait for the next start.").says("It was stopped by hand. It stays so until");
+    stage.seen(&vm, "obs_state = 'missing', outside = 'It was deleted on its hub by hand.'").await;
+    let shown = builder.get(&page).await.says("Missing").says("It was deleted on its hub by hand. Delete it here");
+    shown.says_not("changed on its hub by hand");
 }
 
 #[tokio::test]

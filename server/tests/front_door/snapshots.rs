@@ -125,7 +125,8 @@ async fn a_snapshot_is_taken_gone_back_to_and_deleted_on_its_pages() {
     page.post(&format!("{vm}/snapshots/new"), &[("name", "")]).await.must(422);
     page.post(&format!("{vm}/snapshots/new"), &[("name", "clean")]).await.must(303);
     done(&stage, one.id, Action::VmSnapshot).await;
-    page.get(&vm).await.must(200).says("clean").says("the VM stems from it");
+    let shown = page.get(&vm).await.must(200).says("clean").says("the VM stems from it");
+    shown.says("None can be inserted now: It has 1 snapshot").says("None can be added now: It has 1 snapshot");
     let taken = all(&stage, one.id).await[0].id.to_string();
     page.get(&format!("{vm}/snapshots/revert?snapshot={taken}")).await.must(200).says("Stop it for this");
     page.post(&format!("{vm}/snapshots/revert"), &[("snapshot", &taken)]).await.must(409);

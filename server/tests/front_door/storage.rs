@@ -1,9 +1,10 @@
 //! Storage policies: classes of hubs by name, what of them a VDC may use, and quota by policy.
 use crate::stage::Stage;
-use domain::{storage, vapp};
+use domain::{storage, vapp, vdc};
 use model::{
     Action, Error, PolicyId,
     storage::{StoragePolicySpec, VdcPolicySpec},
+    vdc::VdcSpec,
     vm::VmSpec,
 };
 
@@ -71,6 +72,12 @@ async fn who_deploys_chooses_the_policy_of_a_templates_disks() {
     let wrong =
         browser.fill_page(&page, &form, &[("name", "two"), ("vdc", &vdc), ("policy", "silver")]).await.must(422);
     wrong.says("The VDC may not use the storage policy silver.");
+
+    // a new disk has the choice too before its VDC is chosen, with the VDCs that have each policy
+    let dev = VdcSpec { name: "dev".into(), ..VdcSpec::default() };
+    vdc::create(d, &operator, stage.acme.id, dev).await.unwrap();
+    let new = browser.get("/tenant/acme/disks/new").await.must(200).says("gold, of prod");
+    assert_eq!(new.choices("policy"), ["", "default", "gold"]);
 }
 
 #[tokio::test]

@@ -298,6 +298,11 @@ async fn hostile_files_fail_with_their_reason_and_leave_nothing() {
             vapp::deploy(&stage.app.domain, &stage.admin, stage.acme.vdc("prod"), upload.template, ask).await;
         assert!(matches!(deployed, Err(model::Error::NotNow(_))), "{name}");
     }
+    // somebody is asked to look, until what failed is deleted
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    admin.get("/tenant/acme").await.must(200).says_not("Nothing waits for you.");
+    stage.app.db.execute("update templates set deleted_at = now() where source = ''").await;
+    admin.get("/tenant/acme").await.must(200).says("Nothing waits for you.");
     upload::clean(&stage.app.domain).await.unwrap();
     assert_eq!(stage.app.domain.store.area_used().await.unwrap(), 0);
 }

@@ -199,7 +199,8 @@ fn wished_name(identity: &Identity) -> String {
 
 /// Full name and e-mail address, or nothing where they can't be kept.
 fn decoration(identity: &Identity) -> (String, String) {
-    let full_name: String = identity.full_name.trim().chars().filter(|c| !c.is_control()).take(128).collect();
+    let full_name: String =
+        identity.full_name.trim().chars().filter(|c| !c.is_control() && !name::unseen(*c)).take(128).collect();
     (full_name.trim().to_owned(), name::check_email(&identity.email).unwrap_or_default())
 }
 
@@ -232,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_can_t_be_kept_is_left_out() {
-        let (full_name, email) = ("Bob\u{0}\nB. ".repeat(50), "not an address".into());
+        let (full_name, email) = ("Bob\u{0}\u{202e}\nB. ".repeat(50), "not an address".into());
         let (full_name, email) = decoration(&Identity { full_name, email, ..Identity::default() });
         assert!(full_name.starts_with("BobB. Bob") && full_name.chars().count() <= 128);
         assert_eq!(email, "");
