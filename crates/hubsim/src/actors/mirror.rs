@@ -142,7 +142,7 @@ impl Shelf {
                     }
                 }
                 Err(e) if matches!(code(&e), Some(404 | 403)) => {
-                    self.replace_all(Vec::new());
+                    self.replace_all(Vec::new(), u64::MAX);
                     self.filled.send_replace(true);
                     ABSENT
                 }
@@ -163,17 +163,20 @@ impl Shelf {
             items.extend(page.items);
             next = page.metadata.next.filter(|n| !n.is_empty());
             if next.is_none() {
-                self.replace_all(items);
-                return Ok(page.metadata.resource_version);
+                let version = page.metadata.resource_version;
+                self.replace_all(items, version.parse().unwrap_or(u64::MAX));
+                return Ok(version);
             }
         }
     }
 
-    fn replace_all(&self, items: Vec<Value>) {
+    /// `listed`: the version of the list. What was learned of since then is not in it, and stays.
+    fn replace_all(&self, items: Vec<Value>, listed: u64) {
         let present: HashMap<Key, String> = items.iter().map(|o| (Key::of(o), o.uid().to_owned())).collect();
         let gone: Vec<(Key, String)> = self
             .all()
             .iter()
+            .filter(|o| version(o) <= listed)
             .map(|o| (Key::of(o), o.uid().to_owned()))
             .filter(|(key, uid)| present.get(key) != Some(uid))
             .collect();
@@ -254,12 +257,22 @@ mod tests {
         shelf.listen(Box::new(move |old, new| {
             log.lock().unwrap().push(format!("{} -> {}", old.map_or("", Look::uid), new.map_or("", Look::uid)));
         }));
-        shelf.replace_all(vec![vm("x", "1", 1), vm("y", "2", 2)]);
+        shelf.replace_all(vec![vm("x", "1", 1), vm("y", "2", 2)], 2);
         heard.lock().unwrap().clear();
-        shelf.replace_all(vec![vm("y", "3", 5)]);
+        shelf.replace_all(vec![vm("y", "3", 5)], 5);
         let mut heard = heard.lock().unwrap().clone();
         heard.sort();
         assert_eq!(heard, [" -> 3", "1 -> ", "2 -> "]);
+    }
+
+    #[test]
+    fn what_came_after_a_list_is_not_forgotten_for_it() {
+        let shelf = Shelf::new(MACHINE);
+        shelf.store(vm("x", "1", 21));
+        shelf.store(vm("y", "2", 19));
+        shelf.replace_all(Vec::new(), 20);
+        assert!(shelf.get(&Key::new("a", "x")).is_some());
+        assert!(shelf.get(&Key::new("a", "y")).is_none());
     }
 
     #[test]

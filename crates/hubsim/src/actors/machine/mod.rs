@@ -208,13 +208,13 @@ impl Visit<'_> {
             let bound = claim.as_ref().is_some_and(|c| c.text("/status/phase") == Some("Bound"));
             match self.world.find(DATA_VOLUME, namespace, name) {
                 Some(dv) => {
-                    let done = matches!(
-                        dv.text("/status/phase"),
-                        Some("Succeeded" | "WaitForFirstConsumer" | "PendingPopulation")
-                    );
+                    let phase = dv.text("/status/phase");
+                    let done = matches!(phase, Some("Succeeded" | "WaitForFirstConsumer" | "PendingPopulation"));
                     all.ready &= done;
                     all.claim_unbound |= done && !bound;
                     all.poll |= !done && !is_controlled_by(&dv, self.vm);
+                    // its claim comes any moment, and claims are not followed here
+                    all.poll |= phase == Some("Succeeded") && !bound;
                     all.data_volumes.push(dv);
                 }
                 None if claim.is_some() => {
