@@ -6,6 +6,7 @@ use std::{
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     pin::pin,
+    thread::JoinHandle,
     time::Duration,
 };
 use tokio::{
@@ -159,6 +160,7 @@ impl Area {
 }
 
 /// Writes what arrives, on a thread that may wait: meanwhile more can come. Returns how much of it is safe, and why no more is.
+/// While a stretch is made sure to be on the disk, the next one is written.
 fn write(path: &Path, at: u64, mut arrives: mpsc::Receiver<Bytes>) -> Result<(u64, Option<io::Error>), Error> {
     let mut open = std::fs::OpenOptions::new().create(true).write(true).truncate(false).open(path)?;
     let has = open.metadata()?.len();
@@ -169,6 +171,7 @@ fn write(path: &Path, at: u64, mut arrives: mpsc::Receiver<Bytes>) -> Result<(u6
     open.set_len(at)?;
     open.seek(SeekFrom::Start(at))?;
     let (mut written, mut synced, mut failed) = (0, 0, None);
+    let mut syncing: Option<JoinHandle<io::Result<()>>> = None;
     while let Some(chunk) = arrives.blocking_recv() {
         if let Err(e) = open.write_all(&chunk) {
             failed = Some(e);
@@ -176,12 +179,19 @@ fn write(path: &Path, at: u64, mut arrives: mpsc::Receiver<Bytes>) -> Result<(u6
         }
         written += chunk.len() as u64;
         if written - synced >= SYNC_EVERY {
-            open.sync_data()?;
+            synced_to_the_end(syncing.take())?;
+            let same = open.try_clone()?;
+            syncing = Some(std::thread::spawn(move || same.sync_data()));
             synced = written;
         }
     }
+    synced_to_the_end(syncing)?;
     open.sync_all()?;
     Ok((written, failed))
+}
+
+fn synced_to_the_end(syncing: Option<JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    syncing.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync did not end"))))
 }
 
 /// A part of a file on its way to somebody.
