@@ -7,3 +7,7 @@ create index work_held on work (hub_id) where lease_until > '-infinity';
 -- No two claims have the same number, not even of a row that was done and came again: a worker that slept would take the later one for its own.
 create sequence work_epochs;
 select setval('work_epochs', greatest((select max(lease_epoch) from work), 0) + 1);
+
+-- Machines of a vApp are asked for whether they are deleted or not.
+drop index vms_by_vapp;
+create index vms_by_vapp on vms (vapp_id);

@@ -167,7 +167,7 @@ impl Store {
         .await
         .map_err(mapped)?;
         if let Some(vapp) = vapp {
-            sqlx::query!("update vapps set attempted_at = coalesce(attempted_at, now()) where id = $1", vapp)
+            sqlx::query!("update vapps set attempted_at = now() where id = $1 and attempted_at is null", vapp)
                 .execute(&mut *tx)
                 .await
                 .map_err(mapped)?;

@@ -100,6 +100,9 @@ impl Store {
     /// that one with a thousand does not keep another with one waiting. An organization waits in a line at each hub, and
     /// only the heads of lines are looked at: what a claim costs does not grow with what waits.
     pub async fn claim(&self, owner: &str, limit: i64, lease: Duration) -> Result<Vec<Claim>> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        // the table is empty most of the time: a plan that was made then would read all of it when it is long
+        sqlx::query!("set local enable_seqscan = off").execute(&mut *tx).await.map_err(mapped)?;
         let rows = sqlx::query!(
             r#"with recursive lines as (
                  (select hub_id, org_id from work where failing <> 'failed' order by hub_id, org_id limit 1)
@@ -136,9 +139,10 @@ impl Store {
             lease.as_secs_f64(),
             AT_ONCE_PER_HUB
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *tx)
         .await
         .map_err(mapped)?;
+        tx.commit().await.map_err(mapped)?;
         rows.into_iter()
             .map(|r| {
                 let kind = Kind::parse(&r.kind).ok_or_else(|| Error::Internal(format!("work of kind {:?}", r.kind)))?;

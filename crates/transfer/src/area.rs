@@ -3,7 +3,7 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt};
 use std::{
     fmt,
-    io::{self, Seek, SeekFrom, Write},
+    io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     pin::pin,
     thread::JoinHandle,
@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::{
     fs::{self, File},
-    io::{AsyncReadExt, AsyncSeekExt},
+    io::AsyncReadExt,
     sync::mpsc,
     task::spawn_blocking,
 };
@@ -23,6 +23,9 @@ const SILENCE: Duration = Duration::from_secs(60);
 const SYNC_EVERY: u64 = 32 << 20;
 /// So many pieces may have come that are not written yet; each is as large as a connection gives them, some 100 KiB at most.
 const AHEAD: usize = 64;
+/// A file is read in pieces of so many bytes, and so many pieces before they are asked for.
+const CHUNK: u64 = 256 << 10;
+const READ_AHEAD: usize = 4;
 
 #[derive(Debug)]
 pub enum Error {
@@ -135,11 +138,12 @@ impl Area {
         Ok(std::fs::File::open(self.path(file))?)
     }
 
-    /// A part of a file, read as it is needed.
+    /// A part of a file, read a little ahead of whoever needs it.
     pub async fn part(&self, file: Uuid, offset: u64, length: u64) -> Result<Part, Error> {
-        let mut open = File::open(self.path(file)).await?;
-        open.seek(SeekFrom::Start(offset)).await?;
-        Ok(Part { open, left: length })
+        let open = File::open(self.path(file)).await?.into_std().await;
+        let (chunks, read_so_far) = mpsc::channel(READ_AHEAD);
+        spawn_blocking(move || read(open, offset, length, &chunks));
+        Ok(Part { chunks: read_so_far })
     }
 
     /// A small file as a whole.
@@ -194,26 +198,40 @@ fn synced_to_the_end(syncing: Option<JoinHandle<io::Result<()>>>) -> io::Result<
     syncing.map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("a sync did not end"))))
 }
 
+/// Reads until the end, or until nobody takes it any more.
+fn read(mut open: std::fs::File, offset: u64, length: u64, chunks: &mpsc::Sender<Result<Bytes, Error>>) {
+    if let Err(e) = open.seek(SeekFrom::Start(offset)) {
+        let _ = chunks.blocking_send(Err(e.into()));
+        return;
+    }
+    let mut left = length;
+    while left > 0 {
+        let most = left.min(CHUNK);
+        let mut chunk = Vec::with_capacity(usize::try_from(most).unwrap_or_default());
+        let read = match (&mut open).take(most).read_to_end(&mut chunk) {
+            Ok(0) => Err(Error::Broken("the file in the transfer area is shorter than it was".into())),
+            Ok(n) => {
+                left -= n as u64;
+                Ok(chunk.into())
+            }
+            Err(e) => Err(e.into()),
+        };
+        let failed = read.is_err();
+        if chunks.blocking_send(read).is_err() || failed {
+            return;
+        }
+    }
+}
+
 /// A part of a file on its way to somebody.
 pub struct Part {
-    open: File,
-    left: u64,
+    chunks: mpsc::Receiver<Result<Bytes, Error>>,
 }
 
 impl Part {
     /// The next bytes; None: that was all.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Error> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        let mut buffer = vec![0; usize::try_from(self.left).unwrap_or(usize::MAX).min(256 << 10)];
-        let n = self.open.read(&mut buffer).await?;
-        if n == 0 {
-            return Err(Error::Broken("the file in the transfer area is shorter than it was".into()));
-        }
-        buffer.truncate(n);
-        self.left -= n as u64;
-        Ok(Some(buffer.into()))
+        self.chunks.recv().await.transpose()
     }
 }
 
