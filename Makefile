@@ -57,7 +57,7 @@ test-kube: ## The tests of hubs against a real API server (needs Go; compiles it
 	@$(xtask) kube $(ONLY)
 
 .PHONY: test-clients
-test-clients: ## pyvcloud, vcd-cli and (with Go) Terraform against a demo, unmodified, and what pages print as code. ONLY=terraform runs a part
+test-clients: ## pyvcloud, vcd-cli and (with Go) Terraform against a demo, unmodified, what pages print as code, and examples by the OpenAPI document. ONLY=terraform runs a part
 	@scripts/setup.sh clients
 	@cargo build -p server -p xtask
 	@$(xtask) site

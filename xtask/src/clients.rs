@@ -82,6 +82,7 @@ fn own(venv: &Path) -> Result<Vec<Suite>> {
         suite("vcd-cli", "vcd_cli_suite.py", false),
         suite("terraform", "terraform_suite.py", true),
         suite("as-code", "as_code_suite.py", false),
+        Suite { name: "openapi", program: dir.join("openapi.sh"), args: Vec::new(), only_https: false },
     ])
 }
 

@@ -20,6 +20,9 @@ async fn is_well(stage: &Stage, after: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_oracle_finds_every_broken_promise() {
     let stage = Stage::set().await;
+    // the agent inside the guest comes when it comes, and is asked then
+    let unasked = format!("vms where id = '{}' and guest_at is null", stage.steady);
+    stage.until("what the guest tells", async || stage.app.db.count(&unasked).await == 0).await;
     crate::run::rest(&stage, false, std::time::Duration::from_secs(20)).await;
     // nobody is there to mend what is broken
     stage.have(0).await;
