@@ -325,10 +325,10 @@ impl Vm {
             return VmState::Deleting;
         }
         let Some(seen) = self.last_seen() else {
-            return match () {
-                () if self.hub.is_none() => VmState::Waiting,
-                () if !self.problem.is_empty() => VmState::Failed,
-                () => VmState::Creating,
+            return match self.hub {
+                None => VmState::Waiting,
+                Some(_) if !self.problem.is_empty() => VmState::Failed,
+                Some(_) => VmState::Creating,
             };
         };
         match (seen, self.power) {

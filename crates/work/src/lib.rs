@@ -10,6 +10,7 @@ mod keeper;
 mod leases;
 mod queue;
 mod reconcile;
+mod report;
 mod settle;
 mod templates;
 mod times;
