@@ -242,10 +242,13 @@ def machines(suite, kept, a, name, done):
     @step('vApp: an empty one, a VM of a template and one from nothing')
     def _():
         done(kept.vdc.create_vapp(name('room'), 'a room', accept_all_eulas=True))
+        # on the network of the first one, and so on its hub: disks can't travel
+        done(vapp('room').connect_org_vdc_network(a.network))
         template = kept.client.get_resource(kept.org.get_catalog_item(a.catalog, a.template).Entity.get('href'))
         source = VApp(kept.client, resource=template).get_all_vms()[0].get('name')
         done(vapp('room').add_vms(
-            [{'vapp': template, 'source_vm_name': source, 'target_vm_name': 'guest', 'hostname': 'guest'}], False, False, True))
+            [{'vapp': template, 'source_vm_name': source, 'target_vm_name': 'guest', 'hostname': 'guest',
+              'network': a.network, 'ip_allocation_mode': 'pool'}], False, False, True))
         done(vapp('room').add_vm_from_scratch({
             'vm_name': 'bare', 'comp_name': 'bare', 'os_type': 'ubuntu64Guest', 'description': 'from nothing'}, False, False))
         same(sorted(v.get('name') for v in vapp('room').get_all_vms()), ['bare', 'guest'])

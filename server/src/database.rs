@@ -13,7 +13,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(2);
 pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
     let url = settings.database.url.as_ref().context("database.url is not set")?;
     let limit = |duration: Duration| time::Duration::try_from(duration).context("a session limit is too long");
-    let store = Store::open(url.expose(), settings.database.max_connections)?;
+    let store = Store::open(url.expose(), settings.database.max_connections)?.with_deadline(settings.tasks_deadline);
     let vault = settings.auth.secret.as_ref().map(|secret| {
         let vault = Vault::new(store.clone(), secret.expose());
         match &settings.auth.old_secret {

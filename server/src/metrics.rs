@@ -6,14 +6,19 @@ use crate::{
 };
 use axum::{
     Extension, Router,
-    extract::State,
-    http::header,
+    extract::{ConnectInfo, State},
+    http::{HeaderMap, header},
     response::{IntoResponse, Response},
     routing::get,
 };
+use domain::Store;
 use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use std::{net::IpAddr, sync::OnceLock, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::OnceLock,
+    time::Duration,
+};
 
 const REQUESTS: &str = "ssvirt_http_requests_total";
 const DURATION: &str = "ssvirt_http_request_duration_seconds";
@@ -99,14 +104,31 @@ async fn scrape(
     if !state.settings.api.metrics || !is_private(client) || request.forwarded_by_stranger() {
         return Problem::not_found().into_response();
     }
+    gauge!(CONNECTIONS_MAX).set(f64::from(state.settings.database.max_connections));
+    numbers(&state.domain.store)
+}
+
+fn numbers(store: &Store) -> Response {
     gauge!(RESIDENT).set(resident_bytes() as f64);
-    let (open, idle) = state.domain.store.connections();
+    let (open, idle) = store.connections();
     gauge!(CONNECTIONS).set(f64::from(open));
     gauge!(CONNECTIONS_IDLE).set(idle as f64);
-    gauge!(CONNECTIONS_MAX).set(f64::from(state.settings.database.max_connections));
     let handle = recorder();
     handle.run_upkeep();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], handle.render()).into_response()
+}
+
+/// Of a controller by itself, which serves nothing else.
+pub fn of_controller(store: Store) -> Router {
+    let scrape = async |ConnectInfo(peer): ConnectInfo<SocketAddr>, State(store): State<Store>, headers: HeaderMap| {
+        // what a proxy forwards comes from anywhere
+        let forwarded = ["forwarded", "x-forwarded-for"].iter().any(|name| headers.contains_key(*name));
+        match is_private(peer.ip()) && !forwarded {
+            true => numbers(&store),
+            false => Problem::not_found().into_response(),
+        }
+    };
+    Router::new().route("/metrics", get(scrape)).with_state(store)
 }
 
 fn is_private(ip: IpAddr) -> bool {

@@ -21,6 +21,7 @@ const USAGE: &str = "usage:
   xtask tools               make target/tools/wasm-bindgen, which cargo-leptos looks for on PATH
   xtask lint                format, lints and duplicated crates
   xtask test                all of `make test`
+  xtask browser             the browser tests of `make test` alone
   xtask faults              all of `make test-faults`
   xtask fuzz [NAME…]        all of `make fuzz`, or targets by name; SECONDS says for how long
   xtask kube [NAME…]        all of `make test-kube`, or tests by name; `golden` are the recorded answers
@@ -54,6 +55,7 @@ fn run() -> Result<ExitCode> {
         ["lint"] => tiers::lint()?,
         ["test"] => return tiers::run_all(),
         ["kube", ref only @ ..] => return kube::run(only),
+        ["browser"] => return tiers::browser(),
         ["faults"] => return tiers::faults(),
         ["fuzz", ref only @ ..] => return fuzz::command(only),
         ["clients", ref only @ ..] => return clients::run(only),

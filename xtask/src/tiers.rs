@@ -165,6 +165,16 @@ pub(crate) fn number_before(text: &str, word: &str) -> u64 {
     digits.rsplit(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
+/// The browser tests alone, with a demo of their own.
+pub(crate) fn browser() -> Result<ExitCode> {
+    let count = browser_tests()?;
+    for what in FAILURES.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        println!("\nFailed: {what}");
+    }
+    println!("\n{} passed, {} failed", count.passed, count.failed);
+    Ok(if count.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 fn browser_tests() -> Result<Count> {
     let demo = Demo::start("target/end2end")?;
     let report = Path::new("target/end2end/report.json");

@@ -1,5 +1,5 @@
-//! Many vApps or VMs at once: the bar below their lists, the question before something is lost, and what became of each.
-use super::{form_error::form_error, owner::words, vapp, vm};
+//! Many vApps, VMs, disks, networks or catalog items at once: the bar below their lists, the question before something is lost, and what became of each.
+use super::{catalog, disk, form_error::form_error, network, owner::words, vapp, vm};
 use crate::{
     parts::*,
     portal::{Routes, Sheet, Values, Visit},
@@ -14,31 +14,69 @@ use uuid::Uuid;
 pub(super) const FORM: &str = "bulk";
 
 pub(super) fn routes(r: Routes) -> Routes {
-    [Kind::Vapp, Kind::Vm].into_iter().fold(r, |r, kind| {
+    [Kind::Vapp, Kind::Vm, Kind::Disk, Kind::Network, Kind::Template].into_iter().fold(r, |r, kind| {
         r.both_look(
-            &format!("{}/bulk", list(kind).1),
+            &format!("{}/bulk", list(kind).things),
             move |v, step| page(v, kind, step),
             move |v, values| act(v, kind, values),
         )
     })
 }
 
-/// What the list is called, and where it is.
-fn list(kind: Kind) -> (&'static str, &'static str) {
-    if kind == Kind::Vapp { (vapp::ON, vapp::LIST) } else { (vm::ON, vm::LIST) }
+/// The list that things are chosen in.
+struct List {
+    /// Where it stands in the navigation.
+    on: &'static str,
+    at: &'static str,
+    /// Where the pages of the things themselves are.
+    things: &'static str,
+    one: &'static str,
+    many: &'static str,
+    /// What goes with each that is deleted.
+    with: &'static str,
 }
 
-/// The buttons: what is posted, and what they say.
-const BUTTONS: &[(&str, &str)] =
-    &[("power-on", "Power on"), ("shutdown", "Shut down"), ("power-off", "Power off"), ("delete", "Delete…")];
+fn list(kind: Kind) -> List {
+    let list = |on, at, one, many, with| List { on, at, things: at, one, many, with };
+    match kind {
+        Kind::Vapp => list(vapp::ON, vapp::LIST, "vApp", "vApps", ", with its disks"),
+        Kind::Vm => list(vm::ON, vm::LIST, "VM", "VMs", ", with its disks"),
+        Kind::Disk => list(disk::ON, disk::LIST, "disk", "disks", ", with all that is on it"),
+        Kind::Network => list(network::ON, network::LIST, "network", "networks", ""),
+        _ => List {
+            things: "/templates",
+            ..list(catalog::ON, catalog::LIST, "catalog item", "catalog items", ", with all its versions")
+        },
+    }
+}
+
+/// The buttons: what is posted, and what they say. All that is more than power is asked about first.
+const BUTTONS: &[(&str, &str)] = &[
+    ("power-on", "Power on"),
+    ("shutdown", "Shut down"),
+    ("power-off", "Power off"),
+    ("give", "Change owner"),
+    ("tag", "Add a tag"),
+    ("untag", "Remove a tag"),
+    ("delete", "Delete"),
+];
+
+fn offers(kind: Kind, what: &str) -> bool {
+    match kind {
+        Kind::Vapp => !matches!(what, "tag" | "untag"),
+        Kind::Vm => what != "give",
+        _ => what == "delete",
+    }
+}
 
 /// The bar below a list, and the form itself: row menus are forms too, so the boxes belong to it by name.
 pub(super) fn bar(visit: &Visit, kind: Kind) -> AnyView {
-    let action = visit.at(format!("{}/bulk", list(kind).1));
-    let give = (kind == Kind::Vapp).then_some(&("give", "Change owner…"));
-    let buttons = BUTTONS.iter().chain(give).map(|(value, label)| {
+    let action = visit.at(format!("{}/bulk", list(kind).things));
+    let buttons = BUTTONS.iter().filter(|(value, _)| offers(kind, value)).map(|(value, label)| {
         let class = if *value == "delete" { "btn small danger" } else { "btn small" };
-        view! { <button class=class name="do" value=*value>{*label}</button> }
+        let asks = !matches!(*value, "power-on" | "shutdown" | "power-off");
+        let label = format!("{label}{}", if asks { "…" } else { "" });
+        view! { <button class=class name="do" value=*value>{label}</button> }
     });
     let buttons = buttons.collect_view();
     view! {
@@ -62,14 +100,14 @@ pub(super) enum Step {
 }
 
 /// The button by what it posts.
-fn button(values: &Values) -> Option<&'static str> {
+fn button(kind: Kind, values: &Values) -> Option<&'static str> {
     let wished = values.get("do");
-    ["power-on", "shutdown", "power-off", "delete", "give"].into_iter().find(|b| *b == wished)
+    BUTTONS.iter().map(|(value, _)| *value).find(|b| *b == wished && offers(kind, b))
 }
 
 async fn act(visit: Visit, kind: Kind, values: Values) -> Result<Step> {
     let d = visit.domain();
-    let what = button(&values).ok_or_else(|| Error::field("pick", "Choose what to do with them."))?;
+    let what = button(kind, &values).ok_or_else(|| Error::field("pick", "Choose what to do with them."))?;
     // what can't be an id stands for something that is not there
     let mut ids: Vec<Uuid> = values.all("pick").map(|id| Uuid::try_parse(id).unwrap_or_default()).collect();
     ids.sort_unstable();
@@ -94,19 +132,22 @@ async fn act(visit: Visit, kind: Kind, values: Values) -> Result<Step> {
         _ if !values.has("sure") => return ask().await,
         "give" if values.get("owner").trim().is_empty() => return ask().await,
         "give" => Op::Give(values.text("owner")),
+        "tag" | "untag" if values.get("tag").trim().is_empty() => return ask().await,
+        "tag" => Op::Tag(values.text("tag")),
+        "untag" => Op::Untag(values.text("tag")),
         _ => Op::Delete,
     };
     Ok(Step::Done(what, bulk::run(d, &visit.actor, kind, &ids, &op).await?))
 }
 
 async fn page(visit: Visit, kind: Kind, step: Option<Step>) -> Result<Sheet> {
-    let (on, at) = list(kind);
+    let List { on, at, many, .. } = list(kind);
     let fill = visit.fill();
     let back = view! { <a class="btn" href=visit.at(at)>"Back to the list"</a> }.into_any();
     let (title, inside) = match step {
         None => {
             let text = format!(
-                "Choose {on} in their list by the boxes before their names, then say what is to be done with them."
+                "Choose {many} in their list by the boxes before their names, then say what is to be done with them."
             );
             let empty = view! { <Empty title="Nothing is chosen" acts=back>{text}</Empty> };
             ("Several at once".to_owned(), view! { {form_error(&fill, &[])} {empty} }.into_any())
@@ -123,13 +164,7 @@ async fn page(visit: Visit, kind: Kind, step: Option<Step>) -> Result<Sheet> {
 }
 
 fn said(what: &str) -> &'static str {
-    match what {
-        "power-on" => "Power on",
-        "shutdown" => "Shut down",
-        "power-off" => "Power off",
-        "give" => "Change owner",
-        _ => "Delete",
-    }
+    BUTTONS.iter().find(|(value, _)| *value == what).map_or("Delete", |(_, label)| label)
 }
 
 /// What they are called; one that can't be seen is called by what was posted.
@@ -138,11 +173,8 @@ fn called(id: Uuid, name: &str) -> String {
 }
 
 fn asks(visit: &Visit, kind: Kind, what: &'static str, chosen: &[(Uuid, String)]) -> (String, AnyView) {
-    let (_, at) = list(kind);
-    let count = match kind {
-        Kind::Vapp => plural(chosen.len() as u64, "vApp", "vApps"),
-        _ => plural(chosen.len() as u64, "VM", "VMs"),
-    };
+    let List { at, one, many, with, .. } = list(kind);
+    let count = plural(chosen.len() as u64, one, many);
     let picks = chosen.iter().map(|(id, _)| view! { <input type="hidden" name="pick" value=id.to_string() /> });
     let picks = picks.collect_view();
     let names: Vec<String> = chosen.iter().map(|(id, name)| called(*id, name)).collect();
@@ -153,7 +185,7 @@ fn asks(visit: &Visit, kind: Kind, what: &'static str, chosen: &[(Uuid, String)]
     };
     if what == "delete" {
         let (title, keep) = (format!("Delete {count}?"), visit.at(at));
-        let lost = names.into_iter().map(|n| format!("{n}, with its disks")).collect();
+        let lost = names.into_iter().map(|n| format!("{n}{with}")).collect();
         let page = view! {
             <ConfirmPage title=title.clone() verb=format!("Delete {count}") keep_href=keep lost>
                 {fixed}
@@ -162,37 +194,49 @@ fn asks(visit: &Visit, kind: Kind, what: &'static str, chosen: &[(Uuid, String)]
         return (title, page.into_any());
     }
     let fill = visit.fill();
-    let typed = fill.value("owner", "");
-    // the second time round
-    let error = fill.checked("sure", "on", false).then(|| "Name the user who gets them.".to_owned());
-    let fields = view! {
-        <TextField
-            name="owner"
-            label="New owner"
-            value=typed
-            error
-            hint="The name they sign in with: a user of the same organization."
-            autocomplete="off"
-            width=Width::Half
-        />
+    let (field, section, label, hint, missing) = match what {
+        "give" => (
+            "owner",
+            "Owner",
+            "New owner",
+            "The name they sign in with: a user of the same organization.",
+            "Name the user who gets them.",
+        ),
+        _ => (
+            "tag",
+            "Tag",
+            "Tag",
+            "One word, as web or tier:1. Capital letters count as small ones.",
+            "Say which tag it is.",
+        ),
     };
-    let (title, lede) = (format!("Change the owner of {count}"), names.join(", "));
+    // the second time round
+    let error = fill.checked("sure", "on", false).then(|| missing.to_owned());
+    let value = fill.value(field, "");
+    let fields =
+        view! { <TextField name=field label=label value error hint=hint autocomplete="off" width=Width::Half /> };
+    let title = match what {
+        "give" => format!("Change the owner of {count}"),
+        "tag" => format!("Add a tag to {count}"),
+        _ => format!("Remove a tag from {count}"),
+    };
+    let lede = names.join(", ");
     let page = view! {
         <PageHead title=title.clone() lede />
         <form method="post" class="form" novalidate>
             {fixed}
-            <FormSection title="Owner">{fields}</FormSection>
-            <FormEnd submit="Change owner" cancel_href=visit.at(at) />
+            <FormSection title=section>{fields}</FormSection>
+            <FormEnd submit=said(what) cancel_href=visit.at(at) />
         </form>
     };
     (title, page.into_any())
 }
 
 fn results(visit: &Visit, kind: Kind, all: &[Outcome]) -> AnyView {
-    let (_, at) = list(kind);
+    let things = list(kind).things;
     let rows = all.iter().map(|o| {
         let name = called(o.id, &o.name);
-        let to = if o.name.is_empty() { String::new() } else { visit.at(format!("{at}/{}", o.id)) };
+        let to = if o.name.is_empty() { String::new() } else { visit.at(format!("{things}/{}", o.id)) };
         let (badge, more) = match &o.result {
             Ok(task) => {
                 let badge = view! { <Badge shape=Shape::Disc tone=Tone::Ok word="Accepted" /> }.into_any();

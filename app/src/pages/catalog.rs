@@ -1,5 +1,11 @@
 //! Catalogs in both portals: list, and the page of one with its templates. Their forms are in `catalog_form`.
-use super::{about::about_facts, catalog_form, owner::owner_words, sharing, sizes::memory_words};
+use super::{
+    about::about_facts,
+    bulk, catalog_form,
+    owner::owner_words,
+    sharing,
+    sizes::{memory_words, unless_unknown},
+};
 use crate::{
     code,
     parts::*,
@@ -168,7 +174,10 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let page = catalog::templates(visit.domain(), &visit.actor, visit.org(), &query).await?;
     query.filters.clear();
     let view = ListView::new(&visit, &TEMPLATES, query, &page);
-    let heads = vec![
+    // what hubs have can't be deleted here
+    let picks = !c.from_hubs && may(&visit, &c, Action::TemplateDelete);
+    let mut heads = Vec::from_iter(picks.then(|| Head::hidden("Choose")));
+    heads.extend([
         view.head("name", "Name"),
         Head::new("State"),
         Head::new("Guest"),
@@ -177,9 +186,9 @@ async fn page(visit: Visit) -> Result<Sheet> {
         Head::new("Memory").number(),
         Head::new("Storage").number(),
         Head::hidden("Actions"),
-    ];
+    ]);
     let deploys = super::vapp::may_create(&visit);
-    let rows = page.items.iter().map(|t| template_row(&visit, t, deploys)).collect_view();
+    let rows = page.items.iter().map(|t| template_row(&visit, t, deploys, picks)).collect_view();
     let templates = if page.items.is_empty() && visit.ask.query("q").is_empty() {
         let text =
             if c.from_hubs { "No hub has a template now. They show here as soon as one does." } else { "It is empty." };
@@ -187,7 +196,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     } else if page.items.is_empty() {
         view! { <Empty title="No template fits">"Search for something else."</Empty> }.into_any()
     } else {
-        view! { <Table caption="Templates" heads list=true>{rows}</Table> }.into_any()
+        let bar = picks.then(|| bulk::bar(&visit, Kind::Template));
+        view! { <Table caption="Templates" heads list=true>{rows}</Table> {bar} }.into_any()
     };
     let find = (c.templates > 0).then(|| search(&visit));
     let upload = (may(&visit, &c, Action::TemplateUpload) && !c.from_hubs).then(|| {
@@ -216,17 +226,23 @@ fn search(visit: &Visit) -> impl IntoView + use<> {
     view! { <Filters here what="templates" find="Name, description, guest" /> }
 }
 
-fn template_row(visit: &Visit, t: &Template, deploys: bool) -> impl IntoView + use<> {
+fn template_row(visit: &Visit, t: &Template, deploys: bool, picks: bool) -> impl IntoView + use<> {
     let to = visit.at(format!("/templates/{}", t.id));
     let state = super::template::state(visit, t);
     let os = if t.kind == ItemKind::Media { "ISO image".to_owned() } else { t.os.clone() };
-    let (vms, cpus) = (t.vms.len().to_string(), t.cpus().to_string());
-    let (memory, storage) = (memory_words(t.memory_mb()), Measure::Storage.words(t.storage_mb()));
+    let (vms, cpus) = (t.vms.len().to_string(), unless_unknown(t.cpus(), |n| n.to_string()));
+    let memory = unless_unknown(t.memory_mb(), memory_words);
+    let storage = unless_unknown(t.storage_mb(), |n| Measure::Storage.words(n));
     let deploy = (deploys && can::template(t, Action::VappCreate).is_ok()).then(|| {
         let (href, label) = (format!("{to}/deploy"), format!("Deploy {}", t.name));
         view! { <a class="btn small" href=href aria-label=label>"Deploy"</a> }
     });
+    let pick = picks.then(|| {
+        let (value, label) = (t.id.to_string(), format!("Choose {}", t.name));
+        view! { <PickCell value label form=bulk::FORM /> }
+    });
     let cells = view! {
+        {pick}
         <NameCell name=t.name.clone() href=to why=t.description.clone() />
         <StateCell>{state}</StateCell>
         <Cell label="Guest">{os}</Cell>

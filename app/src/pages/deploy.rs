@@ -255,7 +255,11 @@ fn machine_section(
         own.or_else(|| (t.vms.len() == 1).then_some(said))
     };
     let disk = m.disks.first().map(|d| {
-        let (value, hint) = (shown("disk", gb(d.size_mb)), format!("At least {} GB, the template's size.", gb(d.size_mb)));
+        let hint = match d.size_mb {
+            0 => "The template does not say how large it is. At least as large as its image.".to_owned(),
+            mb => format!("At least {} GB, the template's size.", gb(mb)),
+        };
+        let value = shown("disk", said(d.size_mb, gb));
         view! {
             <NumberField id=id("disk") name="disk" label="Disk" value unit="GB" hint error=error("disk") width=Width::Third />
         }
@@ -263,7 +267,8 @@ fn machine_section(
     });
     // every machine has one of each, or the others' could not be told apart
     let disk = disk.unwrap_or_else(|| view! { <input type="hidden" name="disk" value="" /> }.into_any());
-    let (cpus, memory) = (shown("cpus", m.cpus.to_string()), shown("memory", gb(m.memory_mb)));
+    let (cpus, memory) =
+        (shown("cpus", said(m.cpus.into(), |n| n.to_string())), shown("memory", said(m.memory_mb, gb)));
     let policy = (!sizings.is_empty()).then(|| {
         let choices = choices(sizings, "Its own, as below");
         let (value, hint) = (shown("sizing", String::new()), "With a policy CPU and memory below do not count.");
@@ -324,13 +329,18 @@ fn at<'a>(values: &'a Values, m: &TemplateVm, name: &str) -> Option<&'a str> {
     values.all(name).nth(i)
 }
 
+/// As a field shows it; 0: the template does not say.
+fn said(n: i64, words: impl Fn(i64) -> String) -> String {
+    if n == 0 { String::new() } else { words(n) }
+}
+
 /// What was typed for one machine, and what is wrong with it. As shown is as the template has it.
 fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)>) {
     let mut problems = Problems::default();
     let typed = |name| at(values, m, name).unwrap_or_default().trim();
     let first = m.disks.first().map_or(0, |d| d.size_mb);
     let unless = |field: &'static str, shown: i64, problems: &mut Problems| match typed(field) {
-        same if same == gb(shown) => None,
+        same if same == said(shown, gb) => None,
         other => read_gb(other, field, problems),
     };
     let size = Size {
@@ -343,7 +353,9 @@ fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)
     if size.disk_mb.is_some_and(|mb| mb < first) {
         problems.add("disk", format!("The disk of {} can't be smaller than the template's {} GB.", m.name, gb(first)));
     }
-    check_size(size.cpus.unwrap_or(m.cpus), size.memory_mb.unwrap_or(m.memory_mb), &mut problems);
+    if size.sizing.is_none() {
+        check_size(size.cpus.unwrap_or(m.cpus), size.memory_mb.unwrap_or(m.memory_mb), &mut problems);
+    }
     let wrong = match problems.done() {
         Err(e) => e.fields().iter().map(|f| (f.field, f.message.clone())).collect(),
         Ok(()) => Vec::new(),

@@ -1,6 +1,7 @@
 //! Independent disks in both portals: list, page, and their forms.
 use super::{
     about::about_facts,
+    bulk,
     choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, vdc_field},
     form_error::form_error,
     recent_events::event_section,
@@ -30,8 +31,8 @@ use model::{
 };
 use std::collections::BTreeMap;
 
-const ON: &str = "Disks";
-const LIST: &str = "/disks";
+pub(super) const ON: &str = "Disks";
+pub(super) const LIST: &str = "/disks";
 const LABELS: &[(&str, &str)] = &[
     ("vdc", "VDC"),
     ("name", "Name"),
@@ -83,7 +84,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
     let query = visit.list_query(&DISKS)?;
     let page = disk::list(visit.domain(), &visit.actor, visit.org(), &query).await?;
     let view = ListView::new(&visit, &DISKS, query, &page);
-    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("VM"), Head::new("VDC")];
+    let mut heads = vec![Head::hidden("Choose"), view.head("name", "Name"), Head::new("State")];
+    heads.extend([Head::new("VM"), Head::new("VDC")]);
     if visit.place == Place::Provider {
         heads.extend([Head::new("Organization"), Head::new("Hub")]);
     }
@@ -103,7 +105,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else if view.is_empty() {
         view! { <Empty title="No disk fits">"Search for something else, or take a filter away."</Empty> }.into_any()
     } else {
-        view! { <Table caption="Disks" heads list=true>{rows}</Table> }.into_any()
+        let bar = bulk::bar(&visit, Kind::Disk);
+        view! { <Table caption="Disks" heads list=true>{rows}</Table> {bar} }.into_any()
     };
     let body = view! {
         <PageHead title=ON sub=view.count() lede="Disks that survive the VMs they are put into." acts />
@@ -127,7 +130,9 @@ fn row(visit: &Visit, d: &Disk) -> impl IntoView + use<> {
         }
     });
     let (policy, size, created, now) = (d.policy.clone(), Measure::Storage.words(d.size_mb), d.created_at, visit.now);
+    let (pick, choose) = (d.id.to_string(), format!("Choose {}", d.name));
     let cells = view! {
+        <PickCell value=pick label=choose form=bulk::FORM />
         <NameCell name=d.name.clone() href=href(visit, d.id, "") why=d.description.clone() />
         <StateCell>{state}</StateCell>
         <Cell label="VM" wraps=true>{vm}</Cell>

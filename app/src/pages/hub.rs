@@ -1,11 +1,11 @@
 //! Hubs in the provider's portal: list, and what the buttons of a hub do. Its page and forms have files of their own.
-use super::{hub_form, hub_page};
+use super::{hub_faults, hub_form, hub_page};
 use crate::{
     parts::*,
     portal::{Done, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
-use domain::{difference, hub, simulator};
+use domain::{difference, hub};
 use leptos::prelude::*;
 use model::{
     Action, HubId, Result, can,
@@ -26,8 +26,10 @@ pub fn routes(r: Routes) -> Routes {
         .form("/provider/hubs/{id}/kubeconfig", hub_form::kubeconfig_page, hub_form::set_kubeconfig)
         .act("/provider/hubs/{id}/cordon", |v, _| set_cordoned(v, true))
         .act("/provider/hubs/{id}/uncordon", |v, _| set_cordoned(v, false))
-        .act("/provider/hubs/{id}/faults", set_fault)
+        .act("/provider/hubs/{id}/faults", hub_faults::set)
+        .act("/provider/hubs/{id}/by-hand", hub_faults::by_hand)
         .form("/provider/hubs/{id}/delete", delete_page, delete)
+        .form("/provider/hubs/{id}/abandon", abandon_page, abandon)
 }
 
 pub(super) fn href(id: &HubId, rest: &str) -> String {
@@ -213,6 +215,11 @@ pub(super) fn menu(visit: &Visit, h: &Hub, dots: bool) -> AnyView {
         }
         Err(why) => view! { <MenuOff icon=Icon::Trash title="Delete" why /> }.into_any(),
     };
+    let give_up = can::hub(h, Action::HubAbandon).is_ok().then(|| {
+        view! {
+            <MenuItem icon=Icon::Trash title="Give up…" href=href(&h.id, "/abandon") more="It is lost, and everything on it" danger=true />
+        }
+    });
     let label = if dots { format!("Actions for {}", h.id) } else { "Actions".into() };
     view! {
         <Menu label dots>
@@ -220,6 +227,7 @@ pub(super) fn menu(visit: &Visit, h: &Hub, dots: bool) -> AnyView {
             {kubeconfig}
             {cordon}
             {delete}
+            {give_up}
         </Menu>
     }
     .into_any()
@@ -229,14 +237,6 @@ async fn set_cordoned(visit: Visit, cordoned: bool) -> Result<Done> {
     let h = hub::set_cordoned(visit.domain(), &visit.actor, &id(&visit), cordoned).await?;
     let words = if cordoned { "cordoned: nothing new goes there, and what runs goes on" } else { "open for new VMs" };
     Ok(Done::new(href(&h.id, ""), format!("Hub {} is {words}.", h.id)))
-}
-
-async fn set_fault(visit: Visit, values: Values) -> Result<Done> {
-    let (id, on) = (id(&visit), values.get("on") == "true");
-    let fault = values.get("fault");
-    simulator::set_fault(visit.domain(), &visit.actor, &id, fault, on).await?;
-    let state = if on { "on" } else { "off" };
-    Ok(Done::new(href(&id, "#faults"), format!("Fault {fault} of {id} is {state}.")))
 }
 
 async fn delete_page(visit: Visit) -> Result<Sheet> {
@@ -273,4 +273,46 @@ async fn delete(visit: Visit, values: Values) -> Result<Done> {
     super::typed_name(&values, &h.id.0)?;
     hub::delete(d, &visit.actor, &h.id).await?;
     Ok(Done::new(LIST, format!("Hub {} is deleted.", h.id)))
+}
+
+async fn abandon_page(visit: Visit) -> Result<Sheet> {
+    let h = find(&visit, Action::HubAbandon).await?;
+    let fill = visit.fill();
+    let refused = fill
+        .failure()
+        .filter(|e| e.fields().is_empty())
+        .map(ToString::to_string)
+        .or_else(|| can::hub(&h, Action::HubAbandon).err().map(|why| format!("Not now: {why}")));
+    let lost = match refused {
+        Some(_) => Vec::new(),
+        None => vec![
+            format!("{} with their disks and snapshots; nobody is asked", plural(h.vms.unsigned_abs(), "VM", "VMs")),
+            plural(h.disks.unsigned_abs(), "independent disk", "independent disks"),
+            "templates that were captured there, and nowhere else".to_owned(),
+            "its kubeconfig and settings".to_owned(),
+        ],
+    };
+    let body = view! {
+        <ConfirmPage
+            title=format!("Give up hub {}?", h.id)
+            verb=format!("Give up {}", h.id)
+            keep_href=href(&h.id, "")
+            lost
+            type_name=h.id.0.clone()
+            typed=fill.value("name", "")
+            error=fill.error("name")
+            refused
+        />
+    }
+    .into_any();
+    Ok(Sheet::new(format!("Give up {}", h.id), ON, crumbs_below(&h.id, "Give up"), body).still())
+}
+
+async fn abandon(visit: Visit, values: Values) -> Result<Done> {
+    let d = visit.domain();
+    let h = d.attempt(&visit.actor, Action::HubAbandon, find(&visit, Action::HubAbandon)).await?;
+    super::typed_name(&values, &h.id.0)?;
+    let lost = hub::abandon(d, &visit.actor, &h.id).await?;
+    let vms = plural(lost.vms as u64, "VM", "VMs");
+    Ok(Done::new(LIST, format!("Hub {} is given up, and {vms} with it.", h.id)))
 }

@@ -2,6 +2,7 @@
 use super::{
     about::about_facts,
     hub::{LIST, ON, cpu_room, find, href, menu, place, state, word},
+    hub_faults::fault_section,
     hub_tenants::{placement_section, tenant_section},
     limits::whole,
 };
@@ -14,7 +15,6 @@ use crate::{
 use domain::{
     difference,
     hub::{self, Stranger},
-    simulator::{self, Fault},
 };
 use leptos::prelude::*;
 use model::{
@@ -36,7 +36,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let strangers = (!strangers.is_empty()).then(|| stranger_section(&visit, &strangers));
     let (tenants, wishers) = hub::tenants(visit.domain(), &visit.actor, &h.id).await?;
     let (tenants, placement) = (tenant_section(&visit, &tenants), placement_section(&visit, &h, &wishers));
-    let faults = simulator::faults(visit.domain(), &h.id).map(|all| fault_section(&visit, &h, &all));
+    let faults = fault_section(&visit, &h);
     let differences = difference_section(&h, &difference::list(visit.domain(), &visit.actor).await?);
     let body = view! {
         <PageHead title=h.id.0.clone() sub="hub" lede=h.description.clone() acts says=state(&visit, &h) />
@@ -192,28 +192,6 @@ fn stranger_section(visit: &Visit, all: &[Stranger]) -> impl IntoView + use<> {
     let rows = rows.collect_view();
     let table = view! { <Table caption="Unknown objects" heads>{rows}</Table> };
     view! { <Section title="Unknown objects" sub="they carry our label, and nobody here knows them: they are left alone">{table}</Section> }
-}
-
-fn fault_section(visit: &Visit, h: &Hub, faults: &[Fault]) -> impl IntoView + use<> {
-    let may = visit.may(Action::HubFault);
-    let action = href(&h.id, "/faults");
-    let lines: Vec<_> = faults
-        .iter()
-        .map(|f| {
-            let (shape, tone) = if f.on { (Shape::Disc, Tone::Bad) } else { (Shape::Ring, Tone::Plain) };
-            let mark = view! { <Shape name=shape tone /> }.into_any();
-            let title = format!("{}: {}", f.about, if f.on { "on" } else { "off" }).into_any();
-            let label = if f.on { "Switch off" } else { "Switch on" };
-            let fields = vec![("fault", f.name.clone()), ("on", (!f.on).to_string())];
-            let acts = may.then(|| {
-                view! { <PostButton label=format!("{label} {}", f.name) action=action.clone() class="btn small" fields /> }
-                    .into_any()
-            });
-            view! { <Todo mark title text=f.name.clone() acts /> }
-        })
-        .collect();
-    let lines = view! { <div id="faults"><Todos>{lines}</Todos></div> };
-    view! { <Section title="Faults" sub="this hub is simulated, and can be told to misbehave">{lines}</Section> }
 }
 
 fn margin(visit: &Visit, h: &Hub) -> AnyView {

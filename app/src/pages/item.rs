@@ -82,6 +82,12 @@ fn row(visit: &Visit, t: &Template, v: &Version, newest: bool, deletes: bool) ->
     let (note, size, at, by, now) =
         (v.note.clone(), upload::bytes_words(v.size), v.created_at, v.created_by.clone(), visit.now);
     let note = if note.is_empty() { "–".to_owned() } else { note };
+    // a single image needs no name
+    let sums = v.sums.iter().map(|(name, sum)| match v.sums.len() {
+        1 => format!("SHA-256 {sum}"),
+        _ => format!("{name}: SHA-256 {sum}"),
+    });
+    let sums = sums.map(|line| view! { <span class="sum">{line}</span> }).collect_view();
     let hubs = match v.hubs.len() as u64 {
         0 => "none yet".to_owned(),
         n => plural(n, "hub", "hubs"),
@@ -98,7 +104,7 @@ fn row(visit: &Visit, t: &Template, v: &Version, newest: bool, deletes: bool) ->
     });
     let cells = view! {
         <NameCell name why=by />
-        <Cell label="What is new" wraps=true>{note}</Cell>
+        <Cell label="What is new" wraps=true>{note} {sums}</Cell>
         <Cell label="Size" number=true>{size}</Cell>
         <Cell label="On hubs">{hubs}</Cell>
         <Cell label="Uploaded" number=true><Time at now /></Cell>

@@ -239,6 +239,8 @@ mod tests {
             cpus: 2,
             memory_mb: 2048,
             instance_type: String::new(),
+            preference: String::new(),
+            hardware: model::hardware::Hardware::default(),
             disks: vec![],
             nics: vec![],
             os: String::new(),

@@ -1,10 +1,10 @@
 //! Networks in both portals: list, page with who uses them, and the page before one is deleted.
 use super::{
     about::about_facts,
-    network_form,
+    bulk, network_form,
     recent_events::event_section,
     recent_tasks::task_table,
-    vm::{linked, vdc_link},
+    vm::{hub_link, linked, vdc_link},
 };
 use crate::{
     code,
@@ -64,7 +64,10 @@ async fn list(visit: Visit) -> Result<Sheet> {
         )
     };
     let acts = view! { {view.csv_button()} {new_button()} }.into_any();
-    let mut heads = vec![view.head("name", "Name"), Head::new("State"), Head::new("Subnet"), Head::new("VDC")];
+    // who may not delete them has nothing to choose them for
+    let picks = visit.may(Action::NetworkDelete);
+    let mut heads = Vec::from_iter(picks.then(|| Head::hidden("Choose")));
+    heads.extend([view.head("name", "Name"), Head::new("State"), Head::new("Subnet"), Head::new("VDC")]);
     if visit.place == Place::Provider {
         heads.push(Head::new("Organization"));
     }
@@ -85,7 +88,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
         } else if view.is_empty() {
             view! { <Empty title="No network fits">"Search for something else, or take a filter away."</Empty> }.into_any()
         } else {
-            view! { <Table caption="Networks" heads list=true>{rows}</Table> }.into_any()
+            let bar = picks.then(|| bulk::bar(&visit, Kind::Network));
+            view! { <Table caption="Networks" heads list=true>{rows}</Table> {bar} }.into_any()
         }}
         {view.pager()}
     }
@@ -102,7 +106,12 @@ fn row(visit: &Visit, n: &Network) -> impl IntoView + use<> {
     });
     let (subnet, addresses, nics) = (n.spec.subnet().cidr(), address_words(n), n.nics.to_string());
     let (created, now) = (n.created_at, visit.now);
+    let pick = visit.may(Action::NetworkDelete).then(|| {
+        let (value, label) = (n.id.to_string(), format!("Choose {}", n.name()));
+        view! { <PickCell value label form=bulk::FORM /> }
+    });
     let cells = view! {
+        {pick}
         <NameCell name=n.name().to_owned() href=href(visit, n.id, "") why=n.spec.description.clone() />
         <StateCell>{state}</StateCell>
         <Cell label="Subnet">{subnet}</Cell>
@@ -277,9 +286,16 @@ fn margin(visit: &Visit, n: &Network, events: &[Event]) -> AnyView {
         let org = org_link(visit, Some(n.org), &n.org_name, true);
         view! { <Fact name="Organization">{org}</Fact> }
     });
+    // which hubs there are is the provider's business
+    let lives = match &n.hub {
+        None => "nowhere yet: where its first VM goes".into_any(),
+        Some(hub) if visit.place == Place::Provider => hub_link(visit, Some(hub)),
+        Some(_) => "in one place, with the VMs on it; what joins it is placed there".into_any(),
+    };
     let facts = view! {
         {of_provider}
         <Fact name="VDC">{vdc}</Fact>
+        <Fact name="Lives">{lives}</Fact>
         {super::metadata::fact(visit, &format!("/networks/{}", n.id))}
         {about_facts(visit, (n.created_at, n.updated_at, &n.updated_by), n.id.urn())}
     };

@@ -54,6 +54,11 @@ pub(super) fn disk_words(disks: &[Disk]) -> String {
     Measure::Storage.words(disks.iter().filter(|d| d.media.is_none()).map(|d| d.size_mb).sum())
 }
 
+/// Of a template, which may not say.
+pub(super) fn unless_unknown(known: Option<i64>, words: impl Fn(i64) -> String) -> String {
+    known.map_or_else(|| "unknown".to_owned(), words)
+}
+
 /// "2 vCPU, 8 GB, 40 GB on disk".
 pub(super) fn vm_words(vm: &Vm) -> String {
     format!("{}, {}, {} on disk", cpu_words(vm.cpus), memory_words(vm.memory_mb), disk_words(&vm.disks))

@@ -2,13 +2,14 @@
 use crate::{
     code,
     parts::*,
-    portal::{Csv, ListView, Place, Routes, Sheet, Visit, object_link, org_link, task_state},
+    portal::{Csv, Done, ListView, Place, Routes, Sheet, Values, Visit, object_link, org_link, task_state},
     shell::Crumb,
 };
 use domain::task;
 use leptos::prelude::*;
 use model::{
-    Action, Kind, Result,
+    Action, Kind, Result, TaskId, can,
+    decide::Resource,
     list::{ListQuery, TASKS},
     task::{Task, TaskStatus},
 };
@@ -17,7 +18,7 @@ const ON: &str = "Tasks";
 const LIST: &str = "/tasks";
 
 pub fn routes(r: Routes) -> Routes {
-    r.both(LIST, list).both_csv("/tasks.csv", csv).both("/tasks/{id}", page)
+    r.both(LIST, list).both_csv("/tasks.csv", csv).both("/tasks/{id}", page).both_act("/tasks/{id}/cancel", cancel)
 }
 
 async fn list(visit: Visit) -> Result<Sheet> {
@@ -153,7 +154,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
     });
     let facts = facts(&visit, &t);
     let body = view! {
-        <PageHead title=title.clone() sub=t.object_name.clone() says=state(&t).into_any() />
+        <PageHead title=title.clone() sub=t.object_name.clone() says=state(&t).into_any() acts=cancel_button(&visit, &t) />
         {message}
         <Section title="How it went">
             <Facts>{facts}</Facts>
@@ -162,6 +163,35 @@ async fn page(visit: Visit) -> Result<Sheet> {
     .into_any();
     let crumbs = vec![Crumb::new(ON, visit.at(LIST)), Crumb::here(format!("{title} {}", t.object_name))];
     Ok(Sheet::new(title, ON, crumbs, body).margin(margin(&visit, &t)).code(code::task::thing(&visit.site(), t.id)))
+}
+
+/// Where what it asked for can still be taken back.
+fn cancel_button(visit: &Visit, t: &Task) -> AnyView {
+    let may = visit.actor.may(Action::TaskCancel, Resource::Owned(t.org, t.user));
+    (may && can::task(t, Action::TaskCancel).is_ok())
+        .then(|| {
+            let action = visit.at(format!("{LIST}/{}/cancel", t.id));
+            view! {
+                <form method="post" action=action>
+                    <button class="btn" type="submit">
+                        "Cancel"
+                    </button>
+                </form>
+            }
+        })
+        .into_any()
+}
+
+async fn cancel(visit: Visit, _: Values) -> Result<Done> {
+    let id: TaskId = visit.id();
+    let found = async {
+        let t = task::get(visit.domain(), &visit.actor, id).await?;
+        visit.within(t.org, Kind::Task)?;
+        Ok(t)
+    };
+    let t = visit.domain().attempt(&visit.actor, Action::TaskCancel, found).await?;
+    task::cancel(visit.domain(), &visit.actor, id).await?;
+    Ok(Done::new(visit.at(format!("{LIST}/{id}")), format!("{} {} is cancelled.", t.what(), t.object_name)))
 }
 
 fn facts(visit: &Visit, t: &Task) -> impl IntoView + use<> {

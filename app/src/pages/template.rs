@@ -3,7 +3,7 @@ use super::{
     about::about_facts,
     catalog::{LIST, ON, seen_here},
     deploy, item, lease,
-    sizes::{cpu_words, disk_words, memory_words},
+    sizes::{cpu_words, disk_words, memory_words, unless_unknown},
     vm_media,
 };
 use crate::{
@@ -118,9 +118,15 @@ fn machines(t: &Template) -> impl IntoView + use<> {
     heads.extend(["CPU", "Memory", "Disk"].map(|label| Head::new(label).number()));
     let rows = t.vms.iter().map(|m| {
         let os = if m.os.is_empty() { t.os.clone() } else { m.os.clone() };
-        let (cpus, memory, disk) = (cpu_words(m.cpus), memory_words(m.memory_mb), disk_words(&m.disks));
+        let kind = Some(m.instance_type.as_str()).filter(|k| !k.is_empty());
+        let what = kind.into_iter().chain(m.hardware.words()).collect::<Vec<_>>().join(", ");
+        let said = |n: i64| (n != 0).then_some(n);
+        let (cpus, memory) =
+            (unless_unknown(said(m.cpus.into()), cpu_words), unless_unknown(said(m.memory_mb), memory_words));
+        let sized = m.disks.iter().all(|d| d.size_mb != 0);
+        let disk = if sized { disk_words(&m.disks) } else { "unknown".to_owned() };
         let cells = view! {
-            <NameCell name=m.name.clone() why=m.instance_type.clone() />
+            <NameCell name=m.name.clone() why=what />
             <Cell label="Guest">{os}</Cell>
             <Cell label="CPU" number=true>{cpus}</Cell>
             <Cell label="Memory" number=true>{memory}</Cell>

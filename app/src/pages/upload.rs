@@ -10,7 +10,7 @@ use crate::{
     code,
     islands::Sending,
     parts::*,
-    portal::{Done, Routes, Sheet, Values, Visit},
+    portal::{Done, Fill, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
 use domain::{catalog, upload};
@@ -22,7 +22,8 @@ use model::{
     upload::{Upload, UploadSpec, UploadState},
 };
 
-const LABELS: &[(&str, &str)] = &[("name", "Name"), ("description", "Description"), ("note", "Note"), ("file", "File")];
+const LABELS: &[(&str, &str)] =
+    &[("name", "Name"), ("description", "Description"), ("note", "Note"), ("sha256", "SHA-256"), ("file", "File")];
 
 pub fn routes(r: Routes) -> Routes {
     r.both_form("/catalogs/{id}/upload", new_page, begin)
@@ -58,6 +59,7 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     let fields = view! {
         {names}
         <RadioField name="kind" label="What it is" choices value=kind />
+        {sum_field(&fill)}
     };
     let body = view! {
         <PageHead title=format!("Upload to {}", c.name) lede="The file is chosen on the next page." />
@@ -74,12 +76,28 @@ async fn new_page(visit: Visit) -> Result<Sheet> {
     Ok(Sheet::new(format!("Upload to {}", c.name), ON, crumbs, body).still().code(code))
 }
 
+/// What the file's sum must be, if whoever offers it says so.
+fn sum_field(fill: &Fill) -> impl IntoView + use<> {
+    view! {
+        <TextField
+            name="sha256"
+            label="SHA-256"
+            value=fill.value("sha256", "")
+            error=fill.error("sha256")
+            hint="As it was published beside the file. When all of it has come, the file is held against it."
+            autocomplete="off"
+            optional=true
+        />
+    }
+}
+
 fn read(values: &Values) -> UploadSpec {
     UploadSpec {
         name: values.text("name"),
         description: values.text("description"),
         kind: ItemKind::parse(values.get("kind")).unwrap_or_default(),
         note: String::new(),
+        sha256: values.text("sha256"),
     }
 }
 
@@ -103,6 +121,7 @@ async fn version_page(visit: Visit) -> Result<Sheet> {
             optional=true
         />
     };
+    let sum = sum_field(&fill);
     let body = view! {
         <PageHead
             title=format!("New version of {}", t.name)
@@ -110,7 +129,7 @@ async fn version_page(visit: Visit) -> Result<Sheet> {
         />
         <form method="post" class="form" novalidate>
             {form_error(&fill, LABELS)}
-            <FormSection title="Version">{note}</FormSection>
+            <FormSection title="Version">{note} {sum}</FormSection>
             <FormEnd submit="Go on" cancel_href=template::href(&visit, &t, "") />
         </form>
     }
@@ -125,7 +144,8 @@ async fn begin_version(visit: Visit, values: Values) -> Result<Done> {
         .domain()
         .attempt(&visit.actor, Action::TemplateUpload, template::find_to(&visit, Action::TemplateUpload))
         .await?;
-    let id = upload::begin_version(visit.domain(), &visit.actor, t.id, values.text("note")).await?;
+    let id =
+        upload::begin_version(visit.domain(), &visit.actor, t.id, values.text("note"), values.text("sha256")).await?;
     Ok(Done::new(href(&visit, id, ""), "Choose the file now."))
 }
 

@@ -9,7 +9,7 @@ use super::{
     recent_tasks::task_table,
     sharing,
     sizes::{cpu_words, disk_words, memory_words},
-    vapp_form, vapp_networks,
+    start_order, vapp_form, vapp_networks,
     vm::{hub_link, linked, row_menu, silent_note, vdc_link},
 };
 use crate::{
@@ -179,6 +179,7 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let main = main.map(|op| main_line(op, suspended(v), href(visit, v.id, &format!("/{}", op.slug))));
     let add = line(Action::VmCreate, Icon::Plus, "Add a VM", "/add", false);
     let edit = line(Action::VappEdit, Icon::Settings, "Edit", "/edit", false);
+    let order = line(Action::VappStartOrder, Icon::Menu, "Starting order", "/start-order", false);
     let lease = line(Action::VappLease, Icon::Clock, "Lease", "/lease", false);
     let capture = line(Action::VappCapture, Icon::Copy, "Capture as a template", "/capture", false);
     let copy = line(Action::VappCopy, Icon::Copy, "Copy", "/copy", false);
@@ -200,7 +201,7 @@ fn menu(visit: &Visit, v: &Vapp, dots: bool) -> AnyView {
     let label = if dots { format!("Actions for {}", v.name) } else { "More actions".into() };
     // the page itself has a button for it
     let add = add.filter(|_| dots || can::vapp(v, Action::VmCreate).is_err());
-    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {lease} {capture} {copy} {moves} {share} {give} {delete}</Menu> }.into_any()
+    view! { <Menu label dots=true framed=!dots>{main} {add} {edit} {order} {lease} {capture} {copy} {moves} {share} {give} {delete}</Menu> }.into_any()
 }
 
 async fn csv(visit: Visit) -> Result<Csv> {
@@ -288,7 +289,7 @@ fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {
         let address = m.ips.first().cloned().unwrap_or_else(|| "–".into());
         let cpus = sized(m.cpus.to_string(), m.seen_cpus.map(|n| n.to_string()));
         let memory = sized(memory_words(m.memory_mb), m.seen_memory_mb.map(memory_words));
-        let (disk, order) = (disk_words(&m.disks), m.start_order);
+        let (disk, order) = (disk_words(&m.disks), start_order::words(m));
         let order = ordered.then(|| view! { <Cell label="Order" number=true>{order}</Cell> });
         let cells = view! {
             {order}
@@ -305,7 +306,9 @@ fn vm_section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> AnyView {
     let rows = rows.collect_view();
     let sub = format!("{} and {} in all", cpu_words(v.cpus), memory_words(v.memory_mb));
     let table = view! { <Table caption="VMs of this vApp, in the order they start" heads>{rows}</Table> };
-    view! { <Section title="VMs" sub>{table}</Section> }.into_any()
+    let orders = vms.len() > 1 && may(visit, v, Action::VappStartOrder) && can::vapp(v, Action::VappStartOrder).is_ok();
+    let acts = orders.then(|| view! { <a href=href(visit, v.id, "/start-order")>"Starting order"</a> }).into_any();
+    view! { <Section title="VMs" sub acts>{table}</Section> }.into_any()
 }
 
 /// What it has, and beside it what it will have at its next start.

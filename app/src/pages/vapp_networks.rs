@@ -64,19 +64,39 @@ fn is_on(nic: &Nic, bus: &Bus) -> bool {
 
 const WIDTH: usize = 760;
 const BUS: usize = 48;
-const MOST_DRAWN: usize = 6;
+/// Machines beside each other; more of them go on below, under the same networks.
+const A_ROW: usize = 6;
 
 /// Networks above, machines below, a wire for each NIC. The table says the same in words.
 fn picture(networks: &[Network], vms: &[Vm]) -> AnyView {
     let buses = buses(networks, vms);
-    if buses.is_empty() || vms.is_empty() || vms.len() > MOST_DRAWN {
+    if buses.is_empty() || vms.is_empty() {
         return ().into_any();
     }
-    let boxes_at = 24 + buses.len() * BUS + 24;
-    let height = boxes_at + 56;
-    let step = WIDTH / vms.len();
+    let rows = vms.len().div_ceil(A_ROW);
+    // as many in each row as in the others
+    let a_row = vms.len().div_ceil(rows);
+    let row_height = 24 + buses.len() * BUS + 24 + 56;
+    let drawn = vms.chunks(a_row).enumerate().map(|(i, vms)| row_of_machines(&buses, vms, a_row, i * row_height));
+    let drawn = drawn.collect_view();
+    let words = in_words(&buses, vms);
+    let height = rows * row_height;
+    view! {
+        <div class="wrap pic" tabindex="0" role="group" aria-label="Network picture">
+            <svg class="net" viewBox=format!("0 0 {WIDTH} {height}") role="img" aria-label=words>
+                {drawn}
+            </svg>
+        </div>
+    }
+    .into_any()
+}
+
+/// The networks once more, with some of the machines below, from that height on.
+fn row_of_machines(buses: &[Bus], vms: &[Vm], a_row: usize, from: usize) -> impl IntoView + use<> {
+    let boxes_at = from + 24 + buses.len() * BUS + 24;
+    let step = WIDTH / a_row;
     let lines = buses.iter().enumerate().map(|(i, b)| {
-        let (y, name, more) = (12 + i * BUS, b.name.clone(), b.more.clone());
+        let (y, name, more) = (from + 12 + i * BUS, b.name.clone(), b.more.clone());
         view! {
             <rect class="bus" x="1" y=y width=WIDTH - 2 height="28" rx="5" />
             <text x="14" y=y + 19 font-weight="600">{name}</text>
@@ -84,15 +104,20 @@ fn picture(networks: &[Network], vms: &[Vm]) -> AnyView {
         }
     });
     let lines = lines.collect_view();
+    // where the wires of a machine begin, and which are not plugged in
+    let wires_of = |i: usize, m: &Vm| -> Vec<(usize, usize, bool)> {
+        let (left, width, many) = (i * step + 12, step - 24, m.nics.len().max(1));
+        let wire = |(k, nic): (usize, &Nic)| {
+            let bus = buses.iter().position(|b| is_on(nic, b))?;
+            Some((left + width * (k + 1) / (many + 1), from + 12 + bus * BUS + 28, nic.spec.connected))
+        };
+        m.nics.iter().enumerate().filter_map(wire).collect()
+    };
     let machines = vms.iter().enumerate().map(|(i, m)| {
         let (left, width) = (i * step + 12, step - 24);
-        let many = m.nics.len().max(1);
-        let wires = m.nics.iter().enumerate().filter_map(|(k, nic)| {
-            let bus = buses.iter().position(|b| is_on(nic, b))?;
-            let x = left + width * (k + 1) / (many + 1);
-            let top = 12 + bus * BUS + 28;
-            let class = if nic.spec.connected { "wire" } else { "wire dash" };
-            Some(view! { <line class=class x1=x y1=top x2=x y2=boxes_at /> })
+        let wires = wires_of(i, m).into_iter().map(|(x, top, connected)| {
+            let class = if connected { "wire" } else { "wire dash" };
+            view! { <line class=class x1=x y1=top x2=x y2=boxes_at /> }
         });
         let wires = wires.collect_view();
         let (name, middle) = (m.name.clone(), left + width / 2);
@@ -106,26 +131,9 @@ fn picture(networks: &[Network], vms: &[Vm]) -> AnyView {
     });
     let machines = machines.collect_view();
     // where a wire ends: others pass behind
-    let ends = vms.iter().enumerate().flat_map(|(i, m)| {
-        let (left, width, many) = (i * step + 12, step - 24, m.nics.len().max(1));
-        let buses = &buses;
-        m.nics.iter().enumerate().filter_map(move |(k, nic)| {
-            let bus = buses.iter().position(|b| is_on(nic, b))?;
-            Some((left + width * (k + 1) / (many + 1), 12 + bus * BUS + 28))
-        })
-    });
-    let ends = ends.map(|(x, y)| view! { <circle class="end" cx=x cy=y r="4" /> }).collect_view();
-    let words = in_words(&buses, vms);
-    view! {
-        <div class="wrap pic" tabindex="0" role="group" aria-label="Network picture">
-            <svg class="net" viewBox=format!("0 0 {WIDTH} {height}") role="img" aria-label=words>
-                {machines}
-                {lines}
-                {ends}
-            </svg>
-        </div>
-    }
-    .into_any()
+    let ends = vms.iter().enumerate().flat_map(|(i, m)| wires_of(i, m));
+    let ends = ends.map(|(x, y, _)| view! { <circle class="end" cx=x cy=y r="4" /> }).collect_view();
+    view! { {machines} {lines} {ends} }
 }
 
 /// The picture for those who don't see it.

@@ -163,5 +163,6 @@ async fn preview(visit: Visit, values: Values) -> Result<Vec<Preview>> {
     let v = find_to(&visit, Action::VmGuest).await?;
     let (_, now) = guest::get(visit.domain(), &visit.actor, v.id).await?;
     let wished = read(&values, &now, may(&visit, &v, Action::VmPassword))?;
-    guest::preview(values.get("computer_name").trim(), &v.os, &guest::as_saved(&now, wished))
+    let name = values.get("computer_name").trim();
+    guest::preview_of(visit.domain(), &visit.actor, &v, name, &guest::as_saved(&now, wished)).await
 }

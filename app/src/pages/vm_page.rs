@@ -150,12 +150,15 @@ fn hardware(v: &Vm) -> AnyView {
         (seen, _) => seen.to_owned(),
     };
     let storage = disk_words(&v.disks);
+    let words = v.built().words().join(", ");
+    let firmware = (!words.is_empty()).then(|| view! { <Fact name="Firmware">{words}</Fact> });
     let facts = view! {
         <Fact name="CPU">{cpus}</Fact>
         <Fact name="Memory">{memory}</Fact>
         <Fact name="Storage">{storage}</Fact>
         {policy}
         {kind}
+        {firmware}
         <Fact name="Guest">{guest}</Fact>
     };
     view! { <Facts>{facts}</Facts> }.into_any()

@@ -1,41 +1,61 @@
 //! vApps and VMs copied and moved within an organization. Disks of a copy are made by the hub from those of the original,
 //! which stays stopped and as it is until they are there.
 use crate::{
-    Domain, guest, network, nic, quota,
-    vapp::{Asked, insert_vm, owner_in},
+    Domain, guest, network, nic, quota, sizing,
+    vapp::{Asked, insert_vm, owner_in, possible},
     vm::as_spec,
 };
 use hub::shape::names::disk_name;
 use model::{
     Action, Actor, Error, Kind, NetworkId, Problems, Result, TaskId, VappId, VdcId, VmId, can, name,
-    nic::{Attach, IpMode, NicSpec},
+    network::Network,
+    nic::{Attach, IpMode, Nic, NicSpec},
     quota::Amount,
     vapp::{Vapp, VappSpec},
     vdc::Vdc,
     vm::{Disk, Power, Vm, VmSpec},
 };
-use store::{Macs, NewVapp, Record};
+use std::collections::BTreeMap;
+use store::{NewVapp, Record, Write};
 use uuid::Uuid;
 
 /// A vApp again, under another name: in its own VDC, or in another one of its organization.
 pub async fn vapp(d: &Domain, actor: &Actor, id: VappId, vdc: VdcId, title: &str) -> Result<Asked> {
-    again(d, actor, Action::VappCopy, id, vdc, title).await
+    again(d, actor, Action::VappCopy, id, vdc, (title, None)).await
+}
+
+/// The same with words of its own.
+pub async fn vapp_described(
+    d: &Domain,
+    actor: &Actor,
+    id: VappId,
+    vdc: VdcId,
+    (title, text): (&str, &str),
+) -> Result<Asked> {
+    again(d, actor, Action::VappCopy, id, vdc, (title, Some(text))).await
 }
 
 /// A vApp into another VDC of its organization: copied, and the old one is deleted when all of the new one is there.
 pub async fn move_vapp(d: &Domain, actor: &Actor, id: VappId, vdc: VdcId) -> Result<Asked> {
     let name = d.store.vapp(actor, Action::VappView, id).await?.name.clone();
-    again(d, actor, Action::VappMove, id, vdc, &name).await
+    again(d, actor, Action::VappMove, id, vdc, (&name, None)).await
 }
 
-async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId, title: &str) -> Result<Asked> {
+/// `text`: its description; None: the original's.
+async fn again(
+    d: &Domain,
+    actor: &Actor,
+    action: Action,
+    id: VappId,
+    vdc: VdcId,
+    (title, text): (&str, Option<&str>),
+) -> Result<Asked> {
     d.attempt(actor, action, async {
-        let title = checked_title(title)?;
+        let (title, text) = checked_words(title, text)?;
         let from = d.store.vapp(actor, action, id).await?;
         let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
         fits(&from, &into, action)?;
-        let reached: Vec<NetworkId> =
-            network::in_reach(d, actor, vdc).await?.into_iter().filter(|n| !n.deleted).map(|n| n.id).collect();
+        let networks = network::in_reach(d, actor, vdc).await?.into_iter().filter(|n| !n.deleted).collect();
         let mut tx = d.store.write(actor).await?;
         let from = tx.vapp(action, id).await?;
         can::or_not_now(can::vapp(&from, action))?;
@@ -53,11 +73,15 @@ async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId
         }
         // a move changes nothing about whose it is
         let owner = if action == Action::VappMove { from.owner } else { owner_in(actor, from.org) };
-        let spec = VappSpec {
-            name: title,
-            description: from.description.clone(),
-            vms: vms.iter().map(|vm| twin(vm, &vm.name, into.id != from.vdc, &reached)).collect(),
-        };
+        // those inside of it are made once more
+        let inside: Vec<Network> = tx.networks_inside(&from).await?.into_iter().filter(|n| !n.deleted).collect();
+        let anew: BTreeMap<NetworkId, NetworkId> = inside.iter().map(|n| (n.id, NetworkId(Uuid::now_v7()))).collect();
+        let reach = Reach { elsewhere: into.id != from.vdc, networks, anew };
+        let mut twins = Vec::new();
+        for vm in &vms {
+            twins.push(sized(&mut tx, into.id, vm, twin(vm, &vm.name, &reach)).await?);
+        }
+        let spec = VappSpec { name: title, description: text.unwrap_or_else(|| from.description.clone()), vms: twins };
         let new = VappId(Uuid::now_v7());
         let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
         quota::reserve(&mut tx, into.id, owner, &all).await?;
@@ -71,16 +95,23 @@ async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId
             description: &spec.description,
             instance_of: None,
             parameters: None,
-            auto: false,
+            auto: from.auto && action == Action::VappMove,
         })
         .await?;
+        for network in &inside {
+            tx.network_insert(reach.anew[&network.id], (from.org, into.id, Some(new)), &network.spec).await?;
+        }
+        tx.vapp_bridge_as(new, &from, reach.networks.iter().map(|n| n.id)).await?;
         let networks = nic::hold(&mut tx, (from.org, into.id, new), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;
         for (source, one) in vms.iter().zip(&spec.vms) {
             let twin = VmId(Uuid::now_v7());
             let told = guest::for_copy(d, &mut tx, source.id, twin).await?;
             insert_vm(&mut tx, twin, new, (from.org, into.id), owner, one, told.as_deref()).await?;
             tx.vm_copied_from(twin, source.id).await?;
-            tx.nics_set(twin, &one.nics, &networks, Macs::Ours).await?;
+            tx.nics_set(twin, &one.nics, &networks).await?;
+        }
+        if !spec.vms.is_empty() {
+            possible(&mut tx, new, &into).await?;
         }
         if action == Action::VappMove {
             tx.vapp_moved_from(new, &from).await?;
@@ -107,10 +138,10 @@ async fn again(d: &Domain, actor: &Actor, action: Action, id: VappId, vdc: VdcId
 pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) -> Result<(VmId, Option<TaskId>)> {
     let action = Action::VmCopy;
     d.attempt(actor, action, async {
-        let title = checked_title(title)?;
+        let (title, _) = checked_words(title, None)?;
         let target = d.store.vapp(actor, Action::VappEdit, into).await?;
         let reached = network::in_reach(d, actor, target.vdc).await?;
-        let mut reached: Vec<NetworkId> = reached.into_iter().filter(|n| !n.deleted).map(|n| n.id).collect();
+        let mut networks: Vec<Network> = reached.into_iter().filter(|n| !n.deleted).collect();
         let mut tx = d.store.write(actor).await?;
         let into = tx.vapp(Action::VappEdit, into).await?;
         let from = tx.vm(action, id).await?;
@@ -120,16 +151,17 @@ pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) 
         together(&from, &into)?;
         if into.id == from.vapp {
             // its own vApp's networks are in reach too
-            reached.extend(from.nics.iter().filter_map(|n| n.spec.attach.network()));
+            networks.extend(tx.networks_inside(&into).await?);
         }
-        let spec = twin(&from, &title, into.vdc != from.vdc, &reached).check()?;
+        let reach = Reach { elsewhere: into.vdc != from.vdc, networks, anew: BTreeMap::new() };
+        let spec = sized(&mut tx, into.vdc, &from, twin(&from, &title, &reach)).await?.check()?;
         quota::reserve(&mut tx, into.vdc, into.owner, &spec.amount()).await?;
         let networks = nic::hold(&mut tx, (into.org, into.vdc, into.id), &spec.nics).await?;
         let new = VmId(Uuid::now_v7());
         let told = guest::for_copy(d, &mut tx, from.id, new).await?;
         insert_vm(&mut tx, new, into.id, (into.org, into.vdc), into.owner, &spec, told.as_deref()).await?;
         tx.vm_copied_from(new, from.id).await?;
-        tx.nics_set(new, &spec.nics, &networks, Macs::Ours).await?;
+        tx.nics_set(new, &spec.nics, &networks).await?;
         tx.enqueue(Kind::Vapp, into.id, into.org, into.hub.as_ref()).await?;
         let record = Record::new(action, into.org, new, &spec.name).of(into.owner).after(&spec).with_open_task();
         let task = tx.commit(record).await?;
@@ -190,11 +222,12 @@ impl model::Fields for Into<'_> {
     }
 }
 
-fn checked_title(title: &str) -> Result<String> {
+fn checked_words(title: &str, text: Option<&str>) -> Result<(String, Option<String>)> {
     let mut problems = Problems::default();
     let title = problems.take("name", name::check_title(title));
+    let text = text.map(|text| problems.take("description", name::check_text(text)));
     problems.done()?;
-    Ok(title)
+    Ok((title, text))
 }
 
 /// Copies and moves stay within one organization.
@@ -226,9 +259,31 @@ fn copyable(vm: &Vm) -> Result<()> {
     })
 }
 
-/// The same machine under another name, with disks made from its disks and without discs. NICs have addresses of their own, and none on
-/// networks that it does not reach.
-fn twin(vm: &Vm, name: &str, elsewhere: bool, reached: &[NetworkId]) -> VmSpec {
+/// Where a copy goes.
+struct Reach {
+    /// Another VDC.
+    elsewhere: bool,
+    /// What its NICs can be plugged into.
+    networks: Vec<Network>,
+    /// The networks that come along, and what they are there.
+    anew: BTreeMap<NetworkId, NetworkId>,
+}
+
+/// With the original's sizing policy where the VDC may use it, else with its numbers.
+async fn sized(tx: &mut Write<'_>, vdc: VdcId, vm: &Vm, mut twin: VmSpec) -> Result<VmSpec> {
+    if let Some((policy, _)) = &vm.sizing {
+        match tx.sizing_of_vdc(vdc, *policy).await? {
+            Some(_) => twin.sizing = Some(*policy),
+            // the instance type is the policy's
+            None => twin.instance_type.clear(),
+        }
+        sizing::fill(tx, vdc, &mut twin).await?;
+    }
+    Ok(twin)
+}
+
+/// The same machine under another name, with disks made from its disks and without discs.
+fn twin(vm: &Vm, name: &str, reach: &Reach) -> VmSpec {
     let disks = vm.disks.iter().filter(|d| d.own()).map(|d| {
         let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
         Disk {
@@ -237,21 +292,32 @@ fn twin(vm: &Vm, name: &str, elsewhere: bool, reached: &[NetworkId]) -> VmSpec {
             bus: d.bus,
             image: format!("claim/{}/{volume}", vm.namespace),
             // another VDC has policies of its own
-            policy: if elsewhere { String::new() } else { d.policy.clone() },
+            policy: if reach.elsewhere { String::new() } else { d.policy.clone() },
             ..Disk::default()
         }
     });
-    let nics = vm.nics.iter().map(|n| {
-        let attach = match n.spec.attach {
-            Attach::Network(id) if !reached.contains(&id) => Attach::Nothing,
-            other => other,
-        };
-        let mode = match (attach, n.spec.mode) {
-            (Attach::Nothing, _) => IpMode::None,
-            (_, IpMode::Manual) => IpMode::Pool,
-            (_, mode) => mode,
-        };
-        NicSpec { attach, mode, mac: String::new(), address: None, ..n.spec.clone() }
-    });
-    VmSpec { name: name.to_owned(), disks: disks.collect(), nics: nics.collect(), power: Power::Off, ..as_spec(vm) }
+    let nics = vm.nics.iter().map(|n| plugged(n, reach)).collect();
+    VmSpec { name: name.to_owned(), disks: disks.collect(), nics, power: Power::Off, ..as_spec(vm) }
+}
+
+/// A NIC with a MAC and an address of its own, and on no network where it does not reach the original's.
+fn plugged(nic: &Nic, reach: &Reach) -> NicSpec {
+    let spec = NicSpec { mac: String::new(), ..nic.spec.clone() };
+    let Attach::Network(id) = spec.attach else { return NicSpec { address: None, ..spec } };
+    // in a network of its own nobody else has the address
+    if let Some(anew) = reach.anew.get(&id) {
+        return NicSpec { attach: Attach::Network(*anew), ..spec };
+    }
+    match reach.networks.iter().find(|n| n.id == id) {
+        None => NicSpec { attach: Attach::Nothing, mode: IpMode::None, address: None, ..spec },
+        Some(network) => {
+            let mode = match spec.mode {
+                IpMode::Manual if network.spec.dhcp => IpMode::Dhcp,
+                IpMode::Manual if network.spec.ranges.is_empty() => IpMode::None,
+                IpMode::Manual => IpMode::Pool,
+                mode => mode,
+            };
+            NicSpec { mode, address: None, ..spec }
+        }
+    }
 }

@@ -1,15 +1,18 @@
 //! What the guest of a VM is told: read, changed, and shown as it will be before it is asked for.
-use crate::Domain;
+use crate::{Domain, network, vapp_network};
 use hub::shape::{
     cloud_init::{self, CloudInit},
     customize::{self, Customize},
     guest::Told,
+    network_data::{GuestAddress, GuestNic, network_data},
 };
 use model::{
     Action, Actor, Error, Kind, Problems, Result, TaskId, VmId, can, conflict,
     decide::authorize,
     guest::{GuestSettings, Property, is_windows},
     name,
+    network::NetworkSpec,
+    nic::{Attach, IpMode, Nic},
     vm::Vm,
 };
 use rand::Rng;
@@ -155,8 +158,44 @@ pub struct Preview {
     pub text: String,
 }
 
-/// What the guest of such a VM will be told, with its secrets left out. What its NICs add is not known before it is placed.
+/// What the guest of such a VM will be told, with its secrets left out. What its NICs add is not known before it is made.
 pub fn preview(computer_name: &str, os: &str, settings: &GuestSettings) -> Result<Vec<Preview>> {
+    shown(computer_name, os, settings, Vec::new())
+}
+
+/// The same for a VM that is there, with its NICs where they have addresses of ours.
+pub async fn preview_of(
+    d: &Domain,
+    actor: &Actor,
+    vm: &Vm,
+    computer_name: &str,
+    settings: &GuestSettings,
+) -> Result<Vec<Preview>> {
+    let mut known = network::in_reach(d, actor, vm.vdc).await?;
+    known.extend(vapp_network::list(d, actor, vm.vapp).await?);
+    let of = |id| known.iter().find(|n| n.id == id).map(|n| &n.spec);
+    let told = |n: &Nic| guest_nic(n, n.spec.attach.network().and_then(of));
+    let nics: Vec<GuestNic> = vm.nics.iter().filter(|n| n.spec.attach != Attach::Nothing).map(told).collect();
+    shown(computer_name, &vm.os, settings, nics)
+}
+
+fn guest_nic(n: &Nic, network: Option<&NetworkSpec>) -> GuestNic {
+    let address = match (n.spec.mode, n.spec.address, network) {
+        (_, Some(address), Some(network)) => GuestAddress::Static {
+            address,
+            prefix: network.prefix,
+            gateway: network.gateway,
+            dns: network.dns.clone(),
+            dns_suffix: network.dns_suffix.clone(),
+        },
+        (IpMode::Dhcp, ..) => GuestAddress::Dhcp,
+        _ => GuestAddress::None,
+    };
+    let mac = if n.spec.mac.is_empty() { &n.seen_mac } else { &n.spec.mac };
+    GuestNic { mac: mac.clone(), primary: n.spec.primary, address }
+}
+
+fn shown(computer_name: &str, os: &str, settings: &GuestSettings, nics: Vec<GuestNic>) -> Result<Vec<Preview>> {
     let mut problems = Problems::default();
     check(settings, &mut problems);
     problems.done()?;
@@ -168,7 +207,7 @@ pub fn preview(computer_name: &str, os: &str, settings: &GuestSettings) -> Resul
     for p in shown.properties.iter_mut().filter(|p| p.password && !p.value.is_empty()) {
         p.value = HIDDEN.into();
     }
-    let told = told(computer_name, os, "", &shown, String::new());
+    let told = told(computer_name, os, "", &shown, nics);
     let wrong = |e: cloud_init::BadCloudInit| Error::field(e.field, e.message);
     let mut files = Vec::new();
     if let Some(init) = &told.cloud_init {
@@ -178,6 +217,9 @@ pub fn preview(computer_name: &str, os: &str, settings: &GuestSettings) -> Resul
             files.push(Preview { name: part.name.to_owned(), text: part.text });
         }
         files.extend(words(&init.customize));
+        if !init.network_data.is_empty() {
+            files.push(Preview { name: "network-config".into(), text: laid_out(&init.network_data) });
+        }
     }
     if let Some((name, customize)) = &told.unattend {
         files.push(Preview { name: "unattend.xml".into(), text: customize::unattend(name, customize) });
@@ -188,6 +230,12 @@ pub fn preview(computer_name: &str, os: &str, settings: &GuestSettings) -> Resul
         files.push(Preview { name: name.to_owned(), text });
     }
     Ok(files)
+}
+
+/// As people read it: a guest gets it in one line.
+fn laid_out(json: &str) -> String {
+    let read = serde_json::from_str::<serde_json::Value>(json).and_then(|v| serde_json::to_string_pretty(&v));
+    read.map(|text| format!("{text}\n")).unwrap_or_else(|_| json.to_owned())
 }
 
 /// What is brought in at a start.
@@ -220,14 +268,20 @@ fn customization(g: &GuestSettings) -> Customize {
         expires: g.reset_password,
         script: g.script.clone(),
         auto_logons: g.auto_logons,
+        nics: Vec::new(),
     }
 }
 
-/// All that the guest of a VM is told. Windows reads its name, password and script from sysprep's answers, Linux from cloud-init.
-pub fn told(computer_name: &str, os: &str, preference: &str, g: &GuestSettings, network_data: String) -> Told {
+/// All that the guest of a VM is told. Windows reads its name, addresses, password and script from sysprep's answers, Linux from
+/// cloud-init.
+pub fn told(computer_name: &str, os: &str, preference: &str, g: &GuestSettings, nics: Vec<GuestNic>) -> Told {
+    let network_data = network_data(&nics);
     let windows = is_windows(os, preference);
     let mut init = linux(computer_name, g);
-    let unattend = (windows && g.enabled).then(|| (computer_name.to_owned(), std::mem::take(&mut init.customize)));
+    let unattend = (windows && g.enabled).then(|| {
+        let customize = Customize { nics, ..std::mem::take(&mut init.customize) };
+        (computer_name.to_owned(), customize)
+    });
     let given = !g.user_data.trim().is_empty() || !g.ssh_keys.is_empty();
     let ours = !init.customize.is_empty() || !network_data.is_empty();
     let environment = g.properties.iter().map(|p| (p.key.clone(), p.value.clone())).collect();
@@ -278,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_guest_that_is_told_nothing_has_no_disc() {
-        let told = told("web", "Ubuntu", "", &GuestSettings::default(), String::new());
+        let told = told("web", "Ubuntu", "", &GuestSettings::default(), Vec::new());
         assert_eq!(told, Told::default());
     }
 }

@@ -2,14 +2,15 @@
 use crate::Domain;
 use hub::{address::Gate, client::Options, kubeconfig};
 use model::{
-    Action, Actor, Error, HubId, Kind, OrgId, Result, VdcId, can, conflict,
+    Action, Actor, Error, HubId, Kind, NetworkId, OrgId, Result, TemplateId, VdcId, can, conflict,
     decide::{Resource, authorize},
     hub::{Hub, HubSpec, HubTenant, HubType, HubWishers},
     placement::{Placement, Wish, place},
 };
 pub use store::Stranger;
 
-use store::Record;
+pub use store::LostWithHub;
+use store::{Needs, Record};
 use uuid::Uuid;
 
 /// What a kubeconfig is sealed as: it opens as that hub's and no other's.
@@ -217,18 +218,88 @@ pub async fn delete(d: &Domain, actor: &Actor, id: &HubId) -> Result<()> {
     .await
 }
 
-/// Where something of that size would go now, and why not elsewhere. Nothing is changed.
-pub async fn explain(
-    d: &Domain,
-    actor: &Actor,
-    org: OrgId,
-    vdc: VdcId,
-    cpus: i64,
-    memory_mb: i64,
-) -> Result<Placement> {
+/// A hub that will never answer again, with everything on it: nobody can be asked, so all of it is gone at once. If it comes back
+/// and is registered anew, what stands there is shown as known to nobody, and left alone.
+pub async fn abandon(d: &Domain, actor: &Actor, id: &HubId) -> Result<LostWithHub> {
+    let action = Action::HubAbandon;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let hub = tx.hub(action, id).await?;
+        can::or_not_now(can::hub(&hub, action))?;
+        let lost = tx.hub_lost(&hub).await?;
+        tx.hub_delete(&hub).await?;
+        let record =
+            Record::new(action, actor.org, hub.uid, &hub.id.0).before(&HubSpec::from(&*hub)).after(&Lost(lost));
+        tx.commit(record).await?;
+        // what was to go there is placed anew
+        d.store.wake_waiting("").await?;
+        Ok(lost)
+    })
+    .await
+}
+
+/// How much it was, for the audit.
+struct Lost(LostWithHub);
+
+impl model::Fields for Lost {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let LostWithHub { vapps, vms, disks, versions } = self.0;
+        let line = |name, n: usize| (name, n.to_string());
+        vec![
+            line("lost vApps", vapps),
+            line("lost VMs", vms),
+            line("lost disks", disks),
+            line("lost captures", versions),
+        ]
+    }
+}
+
+/// What placement goes by.
+#[derive(Clone, Debug, Default)]
+pub struct Asked {
+    pub cpus: i64,
+    pub memory_mb: i64,
+    pub template: Option<TemplateId>,
+    /// Storage policies; none: the VDC's default.
+    pub policies: Vec<String>,
+    pub networks: Vec<NetworkId>,
+}
+
+/// Where that would go now, and why not elsewhere. Nothing is changed.
+pub async fn explain(d: &Domain, actor: &Actor, org: OrgId, vdc: VdcId, asked: Asked) -> Result<Placement> {
     authorize(actor, Action::HubView, Resource::Installation)?;
-    let wish = Wish { capability: Some(can::VMS), cpus, memory_mb, ..d.store.wishes(org, vdc).await? };
-    Ok(place(&wish, &d.store.candidates(None, Some(vdc)).await?))
+    let template = match asked.template {
+        Some(id) => Some(d.store.template(actor, Action::TemplateView, id).await?.into_inner()),
+        None => None,
+    };
+    let policies = d.store.vdc_policies(vdc).await?;
+    let mut chosen: Vec<Uuid> = Vec::new();
+    for name in &asked.policies {
+        let found = policies.iter().find(|p| p.name.eq_ignore_ascii_case(name));
+        let unknown = || Error::field("storage", format!("The VDC has no storage policy {name}."));
+        chosen.push(found.ok_or_else(unknown)?.id.0);
+    }
+    if chosen.is_empty() && template.as_ref().is_some_and(|t| t.vms.iter().any(|vm| !vm.disks.is_empty())) {
+        chosen.extend(policies.iter().filter(|p| p.is_default).map(|p| p.id.0));
+    }
+    let mut ties = d.store.network_ties(&asked.networks).await?;
+    if let Some(t) = &template {
+        let disks = t.vms.iter().flat_map(|vm| &vm.disks);
+        let images: Vec<Uuid> = disks.filter_map(|d| d.image.strip_prefix("image/")?.parse().ok()).collect();
+        ties.extend(d.store.capture_ties(&images).await?);
+    }
+    let needs = Needs {
+        template: template.map(|t| t.source).filter(|s| !s.is_empty()),
+        policies: chosen,
+        networks: asked.networks.iter().map(|n| n.0).collect(),
+    };
+    let mut hubs = d.store.candidates(needs.template.as_deref(), Some(vdc)).await?;
+    for (hub, lack) in d.store.hubs_lacking(&needs).await? {
+        hubs.iter_mut().filter(|c| c.id == hub).for_each(|c| c.lacks.push(lack.clone()));
+    }
+    let (cpus, memory_mb) = (asked.cpus, asked.memory_mb);
+    let wish = Wish { capability: Some(can::VMS), cpus, memory_mb, ties, ..d.store.wishes(org, vdc).await? };
+    Ok(place(&wish, &hubs))
 }
 
 /// The gate of an installation: nothing listed means the safe default.

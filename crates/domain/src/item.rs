@@ -161,7 +161,7 @@ fn machine(vm: &Vm, captured: &mut Vec<Captured>) -> TemplateVm {
         let id = Uuid::now_v7();
         let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
         let from = (vm.namespace.clone(), volume);
-        captured.push(Captured { id, name: format!("{} of {}", d.name, vm.name), size_mb: d.size_mb, from });
+        captured.push(Captured { id, name: format!("{} of {}", d.name, vm.name), size_mb: d.size_mb, vm: vm.id, from });
         Disk { name: d.name.clone(), size_mb: d.size_mb, bus: d.bus, image: format!("image/{id}"), ..Disk::default() }
     });
     TemplateVm {
@@ -170,9 +170,13 @@ fn machine(vm: &Vm, captured: &mut Vec<Captured>) -> TemplateVm {
         memory_mb: vm.memory_mb,
         // a policy's size is its own by then
         instance_type: if vm.sizing.is_some() { String::new() } else { vm.instance_type.clone() },
+        preference: vm.preference.clone(),
+        hardware: vm.built(),
+        start_order: vm.start_order,
+        start_delay_s: vm.start_delay_s,
         disks: disks.collect(),
         // as many cards, with addresses and networks of their own
-        nics: vm.nics.iter().map(|n| TemplateNic { name: n.spec.name.clone() }).collect(),
+        nics: vm.nics.iter().map(|n| TemplateNic { name: n.spec.name.clone(), adapter: n.spec.adapter }).collect(),
         os: if vm.os.is_empty() { vm.guest_os.clone() } else { vm.os.clone() },
         ..TemplateVm::default()
     }

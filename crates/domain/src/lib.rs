@@ -44,6 +44,7 @@ pub mod vapp;
 pub mod vapp_network;
 pub mod vdc;
 pub mod vm;
+pub mod withdraw;
 pub mod work;
 
 pub use ::hub::address::{AllowList, Gate};

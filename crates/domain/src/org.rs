@@ -96,6 +96,9 @@ pub async fn edit(d: &Domain, actor: &Actor, id: OrgId, version: i64, spec: OrgS
             return Err(Error::Conflict(Box::new(conflict(Kind::Org, &org.name, changed, &current, &spec))));
         }
         tx.org_update(&org, &spec).await?;
+        if spec.name != current.name {
+            tx.org_renamed(id).await?;
+        }
         tx.commit(Record::new(Action::OrgEdit, id, id, &spec.name).before(&current).after(&spec).with_task()).await?;
         if (&spec.prefer, &spec.avoid) != (&current.prefer, &current.avoid) {
             // what found no hub may find one now

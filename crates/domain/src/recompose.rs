@@ -8,7 +8,7 @@ use model::{
     Action, Actor, Error, Kind, Problems, Result, TaskId, TemplateId, VappId, VdcId, VmId, can, name, quota::Amount,
     vapp::VappSpec, vm::VmSpec,
 };
-use store::{Macs, Record};
+use store::Record;
 use uuid::Uuid;
 
 /// A machine to be added.
@@ -142,7 +142,7 @@ pub async fn recompose(d: &Domain, actor: &Actor, id: VappId, change: Change) ->
         let networks = nic::hold(&mut tx, (vapp.org, vapp.vdc, id), specs.iter().flat_map(|vm| &vm.nics)).await?;
         for (spec, (vm, sealed)) in specs.iter().zip(&told) {
             insert_vm(&mut tx, *vm, id, (vapp.org, vapp.vdc), vapp.owner, spec, sealed.as_deref()).await?;
-            tx.nics_set(*vm, &spec.nics, &networks, Macs::Ours).await?;
+            tx.nics_set(*vm, &spec.nics, &networks).await?;
         }
         if title != vapp.name || text != vapp.description {
             tx.vapp_rename(&vapp, &title, &text).await?;

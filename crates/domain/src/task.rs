@@ -1,12 +1,12 @@
 //! Tasks: one's own, or those of the organization with the right to see them.
-use crate::Domain;
+use crate::{Domain, upload, withdraw};
 use model::{
-    Action, Actor, Error, Kind, OrgId, Result, TaskId, UserId,
+    Action, Actor, Error, Kind, OrgId, Result, TaskId, UserId, can,
     decide::list_scope,
     event::News,
     list::{ListQuery, Page},
     query::{Found, Numbered},
-    task::Task,
+    task::{Task, TaskStatus},
 };
 use std::time::Duration;
 use store::{Latest, Record, Tray};
@@ -83,14 +83,27 @@ pub struct Noted {
     pub owner: Option<UserId>,
 }
 
-/// Nobody waits for it any more. What was asked for stays as it is: another wish can take it back.
+/// What was asked for is taken back, where nothing of it was begun: an upload that has not come yet, and what was to be made and
+/// is on no hub. Else it is refused.
 pub async fn cancel(d: &Domain, actor: &Actor, id: TaskId) -> Result<()> {
     let action = Action::TaskCancel;
     d.attempt(actor, action, async {
         let task = d.store.task(actor, action, id).await?;
+        can::or_not_now(can::task(&task, action))?;
+        if let Some(upload) = task.upload {
+            return upload::cancel(d, actor, upload).await;
+        }
         let mut tx = d.store.write(actor).await?;
-        if !tx.task_cancel(id, &format!("Cancelled by {}.", actor.name)).await? {
-            return Err(Error::NotNow("Not now: the task has ended.".into()));
+        let withdrawn = match task.kind() {
+            Some(kind) => withdraw::withdraw(&mut tx, kind, task.object_id).await?,
+            None => false,
+        };
+        let why =
+            format!("Cancelled by {}. Nothing of it was begun on a hub, and what it took is free again.", actor.name);
+        if !withdrawn || !tx.task_end(id, TaskStatus::Aborted, &why).await? {
+            // a worker was quicker
+            let begun = Task { unbegun: false, ..task.into_inner() };
+            return can::or_not_now(can::task(&begun, action));
         }
         tx.commit(Record::new(action, task.org, id, &task.title()).of(task.user)).await?;
         Ok(())

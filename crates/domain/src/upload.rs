@@ -36,13 +36,20 @@ pub async fn begin(d: &Domain, actor: &Actor, catalog: CatalogId, spec: UploadSp
 }
 
 /// A new version of an item.
-pub async fn begin_version(d: &Domain, actor: &Actor, item: TemplateId, note: String) -> Result<UploadId> {
+pub async fn begin_version(
+    d: &Domain,
+    actor: &Actor,
+    item: TemplateId,
+    note: String,
+    sha256: String,
+) -> Result<UploadId> {
     let action = Action::TemplateUpload;
     d.attempt(actor, action, async {
         d.area()?;
         let item = d.store.template(actor, action, item).await?;
         can::or_not_now(can::template(&item, action))?;
-        let spec = UploadSpec { name: item.name.clone(), kind: item.kind, note, ..UploadSpec::default() }.check()?;
+        let spec =
+            UploadSpec { name: item.name.clone(), kind: item.kind, note, sha256, ..UploadSpec::default() }.check()?;
         let mut tx = d.store.write(actor).await?;
         tx.catalog(action, item.catalog).await?;
         if tx.upload_under_way(item.id).await? {

@@ -9,15 +9,17 @@ use model::{
     guest::{Property, filled},
     list::{ListQuery, Page},
     name,
-    nic::NicSpec,
+    nic::{Adapter, NicSpec},
+    placement::{self, Wish},
     query::{Found, Numbered},
     quota::Amount,
     template::{Template, TemplateVm},
     vapp::{Vapp, VappSpec},
+    vdc::Vdc,
     vm::{Once, Power, Vm, VmSpec, hub_name},
 };
 use std::collections::BTreeMap;
-use store::{Authorized, Macs, NewVapp, NewVm, Record, Write};
+use store::{Authorized, NewVapp, NewVm, Record, Write};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vapp>> {
@@ -250,23 +252,32 @@ pub(crate) async fn create_with(
     let (id, org, owner) = (new.id, vdc.org, owner_in(actor, vdc.org));
     let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
     quota::reserve(&mut tx, vdc.id, owner, &all).await?;
-    let made_by_template = new.instance_of.is_some();
     tx.vapp_insert(&NewVapp { org, owner, ..new }).await?;
-    let macs = if made_by_template { Macs::OfTemplate } else { Macs::Ours };
     let networks = nic::hold(&mut tx, (org, vdc.id, id), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;
     for (one, (vm_id, cloud_init)) in spec.vms.iter().zip(&guests) {
         insert_vm(&mut tx, *vm_id, id, (org, vdc.id), owner, one, cloud_init.as_deref()).await?;
-        tx.nics_set(*vm_id, &one.nics, &networks, macs).await?;
+        tx.nics_set(*vm_id, &one.nics, &networks).await?;
     }
     let record = Record::new(action, org, id, &spec.name).of(owner).after(spec);
     let record = if spec.vms.is_empty() {
         record.with_task()
     } else {
+        possible(&mut tx, id, &vdc).await?;
         tx.enqueue(Kind::Vapp, id, org, None).await?;
         record.with_open_task()
     };
     let task = tx.commit(record).await?;
     Ok(Asked { vapp: id, task })
+}
+
+/// What no hub will ever take in its VDC is refused at once; all else is accepted, and waits if it has to.
+pub(crate) async fn possible(tx: &mut Write<'_>, id: VappId, vdc: &Vdc) -> Result<()> {
+    let (wish, hubs) = tx.placing(id, vdc.org, vdc.id).await?;
+    let wish = Wish { capability: Some(can::VMS), ..wish };
+    match placement::never(&wish, &hubs, &vdc.name) {
+        Some(why) => Err(Error::field("vdc", why)),
+        None => Ok(()),
+    }
 }
 
 /// Somebody of another organization (the provider) owns nothing in it.
@@ -301,6 +312,9 @@ fn check_parameters(template: &Template, ask: &Deploy, problems: &mut Problems) 
     }
 }
 
+/// A disk that OpenShift makes, and of which nobody says how large it is.
+const UNKNOWN_DISK_MB: i64 = 30 * 1024;
+
 /// A machine of the template, with what was asked for instead.
 pub fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Problems) -> VmSpec {
     let size = ask.sizes.get(&t.name).cloned().unwrap_or_default();
@@ -314,24 +328,43 @@ pub fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut
     for disk in disks.iter_mut().filter(|_| !size.storage.is_empty()) {
         disk.policy = size.storage.clone();
     }
+    // what OpenShift makes is as large as it makes it, and counts as this until it is known; a policy says it all by itself
+    let otherwise = |known: i64, least: i64| match known {
+        0 if template.by_instance || size.sizing.is_some() => least,
+        known => known,
+    };
+    for disk in disks.iter_mut().filter(|d| template.by_instance && d.size_mb == 0) {
+        disk.size_mb = UNKNOWN_DISK_MB;
+    }
     // one machine takes the vApp's name, several keep their own
     let each = ask.each.get(&t.name).cloned().unwrap_or_default();
     let own = if template.vms.len() == 1 { ask.name.clone() } else { t.name.clone() };
     let name = each.name.unwrap_or(own);
+    let mut nics = match ask.nics.get(&t.name).filter(|_| !template.by_instance) {
+        Some(chosen) => chosen.clone(),
+        None => t.nic_specs(),
+    };
+    // what its system has a driver for is known to the template alone
+    for (nic, own) in nics.iter_mut().zip(&t.nics).filter(|(nic, _)| nic.adapter == Adapter::Auto) {
+        nic.adapter = own.adapter;
+    }
     let resized = size.cpus.is_some_and(|c| c != t.cpus) || size.memory_mb.is_some_and(|m| m != t.memory_mb);
     VmSpec {
         name,
         description: each.description,
         computer_name: each.computer_name,
         sizing: size.sizing,
-        cpus: size.cpus.unwrap_or(t.cpus),
-        memory_mb: size.memory_mb.unwrap_or(t.memory_mb),
+        cpus: size.cpus.unwrap_or(i32::try_from(otherwise(t.cpus.into(), 1)).unwrap_or(t.cpus)),
+        memory_mb: size.memory_mb.unwrap_or(otherwise(t.memory_mb, 1024)),
         instance_type: if resized { String::new() } else { t.instance_type.clone() },
         preference: t.preference.clone(),
+        hardware: t.hardware.clone(),
         disks,
-        nics: ask.nics.get(&t.name).filter(|_| !template.by_instance).cloned().unwrap_or_else(|| t.nic_specs()),
+        nics,
         os: if t.os.is_empty() { template.os.clone() } else { t.os.clone() },
         power: if ask.power_on { Power::On } else { Power::Off },
+        start_order: t.start_order,
+        start_delay_s: t.start_delay_s,
         ..VmSpec::default()
     }
 }
@@ -413,7 +446,7 @@ pub(crate) async fn delete_in(mut tx: Write<'_>, vapp: &Authorized<Vapp>) -> Res
     tx.commit(record.before(&words(&vapp.name, &vapp.description)).with_open_task()).await
 }
 
-async fn delete_all(tx: &mut Write<'_>, vapp: &Authorized<Vapp>) -> Result<()> {
+pub(crate) async fn delete_all(tx: &mut Write<'_>, vapp: &Authorized<Vapp>) -> Result<()> {
     for machine in tx.vms_of(vapp).await? {
         tx.vm_delete(machine.id).await?;
         tx.enqueue(Kind::Vm, machine.id, machine.org, machine.hub.as_ref()).await?;

@@ -1,5 +1,5 @@
 //! Networks of a vApp: isolated ones inside it, and networks of its VDC that it is bridged to.
-use crate::Domain;
+use crate::{Domain, nic};
 use model::{
     Action, Actor, Error, Kind, NetworkId, OrgId, Result, TaskId, VappId, can,
     decide::{Resource, list_scope},
@@ -53,6 +53,11 @@ pub async fn bridge(d: &Domain, actor: &Actor, vapp: VappId, network: NetworkId)
         let Some(network) = seen.filter(|n| n.vapp.is_none()) else {
             return Err(Error::field("network", "Choose a network of this VDC."));
         };
+        if let (Some((there, beside)), Some(hub)) = (tx.vapp_home(vapp.id, None).await?, &network.hub)
+            && there != *hub
+        {
+            return Err(Error::field("network", sentence(&nic::apart(network.name(), &beside))));
+        }
         if !tx.vapp_bridge(&vapp, network.id).await? {
             return Err(Error::field("network", format!("It has the network {} already.", network.name())));
         }
@@ -61,6 +66,11 @@ pub async fn bridge(d: &Domain, actor: &Actor, vapp: VappId, network: NetworkId)
         Ok(())
     })
     .await
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// One inside it goes for good; one that it is bridged to stays where it is.

@@ -15,7 +15,7 @@ use model::{
     vm::{Besides, Vm, VmSpec, check_size},
     vm_line::VmLine,
 };
-use store::{Macs, Record, Write};
+use store::{Record, Write};
 use uuid::Uuid;
 
 pub async fn list(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &ListQuery) -> Result<Page<Vm>> {
@@ -66,7 +66,7 @@ pub async fn add(d: &Domain, actor: &Actor, vapp: VappId, spec: VmSpec) -> Resul
         quota::reserve(&mut tx, vapp.vdc, vapp.owner, &spec.amount()).await?;
         let networks = nic::hold(&mut tx, (vapp.org, vapp.vdc, vapp.id), &spec.nics).await?;
         insert_vm(&mut tx, id, vapp.id, (vapp.org, vapp.vdc), vapp.owner, &spec, None).await?;
-        tx.nics_set(id, &spec.nics, &networks, Macs::Ours).await?;
+        tx.nics_set(id, &spec.nics, &networks).await?;
         tx.enqueue(Kind::Vapp, vapp.id, vapp.org, vapp.hub.as_ref()).await?;
         let record = Record::new(action, vapp.org, id, &spec.name).of(vapp.owner).after(&spec).with_open_task();
         Ok((id, tx.commit(record).await?))
@@ -157,14 +157,18 @@ async fn resize_in(
         .await
 }
 
-/// What VCD's clients set besides: kept as it is given, and told to no hub.
+/// What VCD's clients set besides: kept as it is given. What its hub has something like comes with the next start.
 pub async fn keep(d: &Domain, actor: &Actor, id: VmId, besides: Besides) -> Result<Option<TaskId>> {
     let action = Action::VmEdit;
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
         let vm = tx.vm(action, id).await?;
         can::or_not_now(can::vm(&vm, action))?;
-        tx.vm_keep(id, &besides).await?;
+        let told = vm.hardware.with(&besides) != vm.built();
+        tx.vm_keep(id, &besides, told).await?;
+        if told {
+            tx.enqueue(Kind::Vm, id, vm.org, vm.hub.as_ref()).await?;
+        }
         let record = Record::new(action, vm.org, id, &vm.name).of(vm.owner);
         tx.commit(record.before(&vm.besides).after(&besides).with_task()).await
     })
@@ -202,6 +206,8 @@ pub(crate) fn as_spec(vm: &Vm) -> VmSpec {
         cpus: vm.cpus,
         memory_mb: vm.memory_mb,
         instance_type: vm.instance_type.clone(),
+        preference: vm.preference.clone(),
+        hardware: vm.hardware.clone(),
         disks: vm.disks.clone(),
         nics: vm.nics.iter().map(|n| n.spec.clone()).collect(),
         os: vm.os.clone(),

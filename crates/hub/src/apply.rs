@@ -164,7 +164,7 @@ impl Client {
             self.check_home(home).await?;
         }
         path(resource, &key)?;
-        let namespace = Some(key.namespace.as_str()).filter(|_| resource.namespaced);
+        let namespace = Some(&*key.namespace).filter(|_| resource.namespaced);
         let call = Call::new(Method::POST, resource.path(namespace))
             .with("fieldManager", FIELD_MANAGER)
             // a misspelt field would be dropped in silence otherwise

@@ -1,5 +1,5 @@
 //! The kinds of objects SSVirt knows on a hub, and where they are served.
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Resource {
@@ -86,20 +86,40 @@ impl Resource {
     }
 }
 
-/// Where an object is. The namespace is empty for objects of the whole cluster.
+/// Where an object is. The namespace is empty for objects of the whole cluster. There are many of them, and most are copies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Key {
-    pub namespace: String,
-    pub name: String,
+    #[serde(with = "shared_text")]
+    pub namespace: Arc<str>,
+    #[serde(with = "shared_text")]
+    pub name: Arc<str>,
+}
+
+mod shared_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::sync::Arc;
+
+    pub(super) fn serialize<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<str>, D::Error> {
+        Ok(String::deserialize(from)?.into())
+    }
 }
 
 impl Key {
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Key {
-        Key { namespace: namespace.into(), name: name.into() }
+    pub fn new(namespace: impl AsRef<str>, name: impl AsRef<str>) -> Key {
+        Key { namespace: namespace.as_ref().into(), name: name.as_ref().into() }
+    }
+
+    /// Another object in the same namespace.
+    pub fn beside(&self, name: impl AsRef<str>) -> Key {
+        Key { namespace: self.namespace.clone(), name: name.as_ref().into() }
     }
 
     /// An object of the whole cluster.
-    pub fn global(name: impl Into<String>) -> Key {
+    pub fn global(name: impl AsRef<str>) -> Key {
         Key::new("", name)
     }
 }

@@ -100,7 +100,7 @@ where
         cut.notify_one();
         return Err(io::ErrorKind::ConnectionReset.into());
     }
-    if let Some(refusal) = refusal(&api) {
+    if let Some(refusal) = refusal(&api, request.method(), request.uri().path()) {
         return Ok(refusal.response());
     }
     let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -126,7 +126,7 @@ async fn halved(response: Response<Body>) -> Response<Body> {
     Response::from_parts(parts, Body::from(whole.slice(..whole.len() / 2)))
 }
 
-fn refusal(api: &Api) -> Option<Refusal> {
+fn refusal(api: &Api, method: &Method, path: &str) -> Option<Refusal> {
     let on = |fault| api.faults.is_on(fault);
     if on(Fault::Unauthorized) {
         return Some(Refusal::unauthorized());
@@ -146,6 +146,20 @@ fn refusal(api: &Api) -> Option<Refusal> {
         let message = "Internal error occurred: the hub was told to fail every request";
         let refusal = Refusal::new(500, "InternalError", message);
         return Some(refusal.with_details(json!({"causes": [{"message": "told to fail"}]})));
+    }
+    // as the API server says it of an extension that is registered and does not answer
+    let virt_api = path.starts_with("/apis/subresources.kubevirt.io/");
+    if on(Fault::VirtApiDown) && virt_api {
+        let mut refusal = Refusal::new(503, "ServiceUnavailable", "service unavailable\n");
+        refusal.plain = true;
+        return Some(refusal);
+    }
+    if on(Fault::Conflict) && !virt_api && matches!(*method, Method::PUT | Method::PATCH) {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let message = format!(
+            "Operation cannot be fulfilled on \"{name}\": the object has been modified; please apply your changes to the latest version and try again"
+        );
+        return Some(Refusal::new(409, "Conflict", message).with_details(json!({"name": name})));
     }
     None
 }

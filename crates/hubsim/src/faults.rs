@@ -39,10 +39,14 @@ pub enum Fault {
     StuckFinalizer,
     /// Answers end in the middle of their JSON; changes are made all the same.
     Truncated,
+    /// The API server answers, and KubeVirt's own behind it does not: 503 for every call of virt-api.
+    VirtApiDown,
+    /// Somebody else was faster, again and again: 409 for every change of an object that is there.
+    Conflict,
 }
 
 impl Fault {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Refuse,
         Self::BlackHole,
         Self::Unauthorized,
@@ -55,6 +59,8 @@ impl Fault {
         Self::ReplyLost,
         Self::StuckFinalizer,
         Self::Truncated,
+        Self::VirtApiDown,
+        Self::Conflict,
     ];
 
     pub fn name(self) -> &'static str {
@@ -71,6 +77,8 @@ impl Fault {
             Self::ReplyLost => "reply-lost",
             Self::StuckFinalizer => "stuck-finalizer",
             Self::Truncated => "truncated",
+            Self::VirtApiDown => "virt-api-down",
+            Self::Conflict => "conflict",
         }
     }
 
@@ -89,6 +97,8 @@ impl Fault {
             Self::ReplyLost => "Changes happen, their answers are lost",
             Self::StuckFinalizer => "Deletions never finish",
             Self::Truncated => "Answers end in the middle",
+            Self::VirtApiDown => "KubeVirt's own API does not answer (503)",
+            Self::Conflict => "Every update comes too late (409)",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{
     api::Api,
+    by_hand::ByHand,
     clock::Clock,
     controllers::Todo,
     crd, door,
@@ -238,27 +239,14 @@ impl Hub {
         Ok(gone.is_some())
     }
 
+    /// Hands on this hub, for whoever does something to it past SSVirt.
+    pub fn by_hand(&self) -> ByHand {
+        ByHand(self.api.clone())
+    }
+
     /// Lets everything go that the fault `stuck-finalizer` holds.
     pub fn release_stuck(&self) -> anyhow::Result<usize> {
-        let mut state = self.api.state();
-        let held: Vec<_> = state
-            .kinds()
-            .flat_map(|(id, _)| state.list(id, None).map(move |object| (id, object.clone())))
-            .filter(|(_, object)| meta::finalizers(object).contains(&crate::api::STUCK))
-            .collect();
-        for (id, object) in &held {
-            let left: Vec<&str> =
-                meta::finalizers(object).into_iter().filter(|one| *one != crate::api::STUCK).collect();
-            let mut changed = (**object).clone();
-            meta::set_finalizers(&mut changed, &left);
-            let done = if left.is_empty() && meta::is_terminating(object) {
-                state.remove(*id, meta::namespace(object), meta::name(object)).map(drop)
-            } else {
-                state.put(*id, changed).map(drop)
-            };
-            done.map_err(|refusal| anyhow!(refusal.message))?;
-        }
-        Ok(held.len())
+        self.by_hand().release_stuck()
     }
 
     /// Forgets all history: watches and pages from before get 410.

@@ -2,13 +2,14 @@
 //!
 //! [`Hub::start`] gives a server on a port of its own, with TLS and tokens, that answers as a real API server does.
 //! [`Hub::inside`] is a client without a network for whatever lives on the hub, [`Hub::faults`] switches faults that
-//! clients outside see.
+//! clients outside see, [`Hub::by_hand`] does what somebody with kubectl would.
 
 mod access;
 pub mod actors;
 mod answer;
 mod api;
 mod built_in;
+mod by_hand;
 mod clock;
 mod controllers;
 mod crd;
@@ -29,6 +30,7 @@ mod select;
 mod store;
 mod validate;
 
+pub use by_hand::{ByHand, Deed};
 pub use clock::Clock;
 pub use faults::{Fault, Faults};
 pub use flavour::{Flavour, Part};

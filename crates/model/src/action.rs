@@ -104,6 +104,7 @@ actions! {
     HubCordon "hub.cordon" Hub HubManage Provider changes "cordon a hub" "Cordoned hub",
     HubUncordon "hub.uncordon" Hub HubManage Provider changes "uncordon a hub" "Uncordoned hub",
     HubDelete "hub.delete" Hub HubManage Provider changes "delete a hub" "Deleted hub",
+    HubAbandon "hub.abandon" Hub HubManage Provider changes "give up a hub that is lost" "Gave up hub",
     HubFault "hub.fault" Hub HubManage Provider changes "switch a fault of a simulated hub" "Switched a fault of hub",
     PolicyList "storage.list" StoragePolicy HubView Provider reads "list storage policies" "Listed storage policies",
     PolicyView "storage.view" StoragePolicy HubView Provider reads "see a storage policy" "Looked at storage policy",
@@ -275,6 +276,12 @@ impl Action {
             _ if self.changes() => Access::Change,
             _ => Access::ReadOnly,
         }
+    }
+
+    /// Does it make something on a hub that was not there before?
+    pub fn makes(self) -> bool {
+        use Action::*;
+        matches!(self, VappCreate | VappCopy | VmCreate | VmCopy | DiskCreate)
     }
 
     /// Does it turn machines on or off, or something between?

@@ -3,7 +3,7 @@ use crate::{
     Action, Error, Result, UserId,
     catalog::Catalog,
     disk::{Disk, DiskState},
-    hub::{Capability, Hub},
+    hub::{Capability, Hub, HubState},
     media,
     network::Network,
     org::Org,
@@ -11,6 +11,7 @@ use crate::{
     sizing::SizingPolicy,
     snapshot::MOST_OF_VM,
     storage::StoragePolicy,
+    task::Task,
     template::{ItemKind, Template, Version},
     upload::{Upload, UploadState},
     user::User,
@@ -103,11 +104,34 @@ pub fn hub(hub: &Hub, action: Action) -> Result<(), WhyNot> {
     match action {
         Action::HubCordon if hub.cordoned => Err("It is cordoned already.".into()),
         Action::HubUncordon if !hub.cordoned => Err("It is not cordoned.".into()),
-        Action::HubDelete if hub.vms > 0 => Err(format!("It has {}. Delete them first.", count(hub.vms, "VM", "VMs"))),
-        Action::HubDelete if hub.vdcs > 0 => {
-            Err(format!("{} on it. Delete them first, or wait until they are gone.", live(hub.vdcs)))
+        Action::HubAbandon if matches!(hub.state, HubState::Ready | HubState::Degraded) => {
+            Err("It answers. Delete what is on it, and then the hub.".into())
         }
+        Action::HubAbandon if !hub.named_by.is_empty() => Err(named_by(&hub.named_by)),
+        Action::HubDelete if hub.vms > 0 => Err(format!("It has {}. Delete them first.", count(hub.vms, "VM", "VMs"))),
+        Action::HubDelete if hub.disks > 0 => {
+            Err(format!("It has {}. Delete them first.", count(hub.disks, "independent disk", "independent disks")))
+        }
+        Action::HubDelete if !hub.named_by.is_empty() => Err(named_by(&hub.named_by)),
+        Action::HubDelete if hub.vdcs > 0 && !hub.cordoned => Err(format!(
+            "{} on it. Cordon it first: where they have nothing, their namespaces are removed.",
+            live(hub.vdcs)
+        )),
+        Action::HubDelete if hub.vdcs > 0 => Err(format!(
+            "{} on it. Wait until their namespaces are removed; Work says what is in the way.",
+            live(hub.vdcs)
+        )),
         _ => Ok(()),
+    }
+}
+
+/// VDCs that may use a hub by its name would be left without it.
+fn named_by(vdcs: &[String]) -> String {
+    let (shown, more) = (vdcs.len().min(5), if vdcs.len() > 5 { " and others" } else { "" });
+    let names = vdcs[..shown].join(", ");
+    match vdcs.len() {
+        1 => format!("The VDC {names} names it as its hub. Choose others for it first."),
+        _ => format!("The VDCs {names}{more} name it as their hub. Choose others for them first."),
     }
 }
 
@@ -172,6 +196,17 @@ fn named(names: &[String]) -> String {
     match names.len() {
         0..=3 => names.join(", "),
         n => format!("{} and {} more", names[..3].join(", "), n - 3),
+    }
+}
+
+/// Only what has not been begun can be taken back.
+pub fn task(task: &Task, action: Action) -> Result<(), WhyNot> {
+    match action {
+        Action::TaskCancel if task.status.ended() => Err("The task has ended.".into()),
+        Action::TaskCancel if !task.unbegun && task.upload.is_none() => {
+            Err("It is under way, and can't be taken back. Ask for the opposite when it has ended.".into())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -386,6 +421,8 @@ pub fn sizing(policy: &SizingPolicy, action: Action) -> Result<(), WhyNot> {
 
 fn snapshot(vm: &Vm, action: Action) -> Result<(), WhyNot> {
     let independent = vm.disks.iter().find(|d| d.independent);
+    // what is on a disc does not change
+    let left_out = vm.disks.iter().find(|d| !d.independent && d.media.is_none() && !d.no_snapshot.is_empty());
     match action {
         Action::VmRevert | Action::VmSnapshotDelete if vm.snapshots == 0 => Err("It has no snapshot.".into()),
         Action::VmSnapshotDelete => Ok(()),
@@ -397,12 +434,17 @@ fn snapshot(vm: &Vm, action: Action) -> Result<(), WhyNot> {
         Action::VmSnapshot if vm.snapshots >= MOST_OF_VM => {
             Err(format!("It has {MOST_OF_VM} snapshots, and no VM has more. Delete one first."))
         }
-        _ => match independent {
-            Some(disk) => Err(format!(
+        _ => match (independent, left_out) {
+            (Some(disk), _) => Err(format!(
                 "The independent disk {} is in it, which would be taken along. Detach it first.",
                 disk.name
             )),
-            None => Ok(()),
+            (None, Some(disk)) if action == Action::VmSnapshot => Err(format!(
+                "A snapshot would leave out the disk {}. The hub says: {}. The provider can change that.",
+                disk.name,
+                disk.no_snapshot.trim_end_matches('.')
+            )),
+            _ => Ok(()),
         },
     }
 }

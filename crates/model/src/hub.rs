@@ -200,6 +200,10 @@ pub struct Hub {
     pub cpus_used: i64,
     pub memory_used_mb: i64,
     pub vdcs: i64,
+    /// Independent disks on it.
+    pub disks: i64,
+    /// Some of the VDCs that name it as one of their hubs, as `org/vdc`.
+    pub named_by: Vec<String>,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,

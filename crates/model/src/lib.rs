@@ -12,6 +12,7 @@ mod error;
 pub mod event;
 mod fields;
 pub mod guest;
+pub mod hardware;
 pub mod hub;
 mod id;
 pub mod idp;

@@ -1,5 +1,5 @@
 //! Networks of an organization: isolated ones with addresses of their own, of a whole VDC or inside one vApp.
-use crate::{NetworkId, OrgId, Problems, Result, VappId, VdcId, VmId, name, nic::IpMode};
+use crate::{HubId, NetworkId, OrgId, Problems, Result, VappId, VdcId, VmId, name, nic::IpMode};
 use serde::{Deserialize, Serialize};
 use std::{fmt, net::Ipv4Addr};
 use time::OffsetDateTime;
@@ -159,6 +159,8 @@ pub struct Network {
     pub used_by: Vec<String>,
     /// Addresses of its ranges and others that NICs have.
     pub addresses: i64,
+    /// Where it lives: on one hub, with the machines that are on it. None: nothing is on it yet.
+    pub hub: Option<HubId>,
     pub deleted: bool,
     pub version: i64,
     #[serde(with = "time::serde::rfc3339")]

@@ -22,8 +22,65 @@ pub struct Candidate {
     pub memory_used_mb: i64,
     /// Is the template there? True where none is needed.
     pub has_template: bool,
-    /// What else it has not got of what is needed, as a sentence each.
-    pub lacks: Vec<String>,
+    /// What else it has not got of what is needed.
+    pub lacks: Vec<Lack>,
+}
+
+/// What a hub was found not to have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    Class {
+        policy: String,
+        class: String,
+    },
+    /// It can't make a network of that kind.
+    Network(String),
+}
+
+impl Lack {
+    fn words(&self) -> String {
+        match self {
+            Lack::Class { policy, class } => {
+                format!("It has not got the storage class {class} of the policy {policy}.")
+            }
+            Lack::Network(name) => format!("The network {name} can't be made there."),
+        }
+    }
+
+    /// What is missing, for those who know nothing of hubs.
+    fn missing(&self) -> String {
+        match self {
+            Lack::Class { policy, .. } => format!("the storage of the policy {policy}"),
+            Lack::Network(name) => format!("networks of the kind of {name}"),
+        }
+    }
+}
+
+/// Something that it needs and that one hub alone has. That hub has to fit all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tie {
+    pub hub: HubId,
+    pub to: TiedTo,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TiedTo {
+    /// What its disks are made from was captured there.
+    Capture,
+    /// A machine that its disks are copied from.
+    Original(String),
+    /// An isolated network, which lives on one hub.
+    Network(String),
+}
+
+impl TiedTo {
+    fn is(&self) -> String {
+        match self {
+            TiedTo::Capture => "What it is made from was captured".into(),
+            TiedTo::Original(name) => format!("The VM {name}, which it is copied from, is"),
+            TiedTo::Network(name) => format!("The network {name} lives"),
+        }
+    }
 }
 
 /// What is looked for.
@@ -36,8 +93,10 @@ pub struct Wish {
     pub zone: String,
     pub prefer: Vec<HubId>,
     pub avoid: Vec<HubId>,
-    /// Something that belongs to it is there already: an existing object, a network.
+    /// Machines of it are there already, whatever else is wished for.
     pub bound_to: Vec<HubId>,
+    /// Where what it needs is: it goes there, if that hub fits.
+    pub ties: Vec<Tie>,
     pub cpus: i64,
     pub memory_mb: i64,
 }
@@ -70,9 +129,20 @@ pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
         }
     }
     let because = |text: &str| text.to_owned();
+    if let Some(unasked) = unasked(wish, hubs) {
+        let why = "Some of it stands on a hub already, and another hub can't be asked whether it has more. It goes on when all of them answer.";
+        refused.retain(|r| r.hub != unasked.id);
+        refused.push(Refused { hub: unasked.id.clone(), why: "It can't be asked whether some of it is there.".into() });
+        let found = wish.bound_to.iter().filter(|id| !refused.iter().any(|r| r.hub == **id)).cloned();
+        let found: Vec<Refused> =
+            found.map(|hub| Refused { hub, why: "Another one has to be asked first.".into() }).collect();
+        refused.extend(found);
+        return Placement { hub: None, because: because(why), refused };
+    }
     let chosen = match (wish.bound_to.as_slice(), fits.as_slice()) {
         (_, []) | ([_, _, ..], _) => None,
         ([_], [hub, ..]) => Some((*hub, because("What belongs to it is there already."))),
+        ([], [hub, ..]) if !wish.ties.is_empty() => Some((*hub, format!("{} there.", wish.ties[0].to.is()))),
         ([], [hub]) => Some((*hub, because("It is the only one that fits."))),
         ([], all) => all
             .iter()
@@ -89,6 +159,17 @@ pub fn place(wish: &Wish, hubs: &[Candidate]) -> Placement {
         }
         None => Placement { hub: None, because: no_hub(wish), refused },
     }
+}
+
+/// Machines were found that nobody here put there, as after a restore: another hub that does not answer may have them too,
+/// and they would be there twice.
+fn unasked<'a>(wish: &Wish, hubs: &'a [Candidate]) -> Option<&'a Candidate> {
+    let [found] = wish.bound_to.as_slice() else { return None };
+    hubs.iter().find(|h| {
+        h.id != *found
+            && wish.capability.is_none_or(|c| h.capabilities.contains(&c))
+            && matches!(h.state, HubState::Unreachable | HubState::Unknown)
+    })
 }
 
 /// All that it could be on.
@@ -114,13 +195,27 @@ fn why_second(wish: &Wish, chosen: &Candidate, other: &Candidate) -> &'static st
     }
 }
 
-/// The words that stand in the task while it waits.
+/// The words that stand in the task while it waits. Which hubs there are is not said.
 pub fn no_hub(wish: &Wish) -> String {
     let word = wish.capability.map_or("suitable", Capability::singular);
-    format!("No hub with {word} capability found")
+    let apart = wish.ties.iter().find(|t| t.hub != wish.ties[0].hub);
+    match (wish.ties.first(), apart) {
+        (Some(one), Some(other)) => format!(
+            "{} elsewhere than what else it needs: {} in another place. Take one of them from it.",
+            one.to.is(),
+            lower(&other.to.is())
+        ),
+        (Some(one), None) => format!("No hub with {word} capability found where {}", lower(&one.to.is())),
+        (None, _) => format!("No hub with {word} capability found"),
+    }
 }
 
-/// Why a hub can't take it.
+fn lower(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_lowercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// Why a hub can't take it, now or ever.
 fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
     if let Some(c) = wish.capability
         && !hub.capabilities.contains(&c)
@@ -128,22 +223,67 @@ fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
         return Some(format!("It is not open for {}.", c.key()));
     }
     match wish.bound_to.as_slice() {
-        [] => {}
+        [] => lasting(wish, hub).map(|never| never.words()).or_else(|| passing(wish, hub)),
         // where it is, it stays, whatever the hub's state
-        [bound] => return (*bound != hub.id).then(|| format!("What belongs to it is on {bound}.")),
-        several => {
-            return Some(match several.contains(&hub.id) {
-                true => "What belongs to it is here and on other hubs: delete what is not wanted there.".into(),
-                false => "What belongs to it is on other hubs.".into(),
-            });
+        [bound] => (*bound != hub.id).then(|| format!("What belongs to it is on {bound}.")),
+        several => Some(match several.contains(&hub.id) {
+            true => "What belongs to it is here and on other hubs: delete what is not wanted there.".into(),
+            false => "What belongs to it is on other hubs.".into(),
+        }),
+    }
+}
+
+/// Why a hub will not take it, whatever becomes of its health and room. In the order of how near it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Never {
+    OtherHubs,
+    Avoided,
+    Site { what: &'static str, wished: String, there: String },
+    Tied(Tie),
+    NoTemplate,
+    Lacks(Lack),
+}
+
+impl Never {
+    fn words(&self) -> String {
+        match self {
+            Never::OtherHubs => "The VDC names other hubs.".into(),
+            Never::Avoided => "The organization avoids it.".into(),
+            Never::Site { what, wished, there } => {
+                let there = if there.is_empty() { "none" } else { there };
+                format!("Its {what} is {there}, and {wished} is wished for.")
+            }
+            Never::Tied(tie) => format!("{} on {}.", tie.to.is(), tie.hub),
+            Never::NoTemplate => "It has not got the template.".into(),
+            Never::Lacks(lack) => lack.words(),
         }
     }
+}
+
+fn lasting(wish: &Wish, hub: &Candidate) -> Option<Never> {
     if !wish.hubs.is_empty() && !wish.hubs.contains(&hub.id) {
-        return Some("The VDC names other hubs.".into());
+        return Some(Never::OtherHubs);
     }
     if wish.avoid.contains(&hub.id) {
-        return Some("The organization avoids it.".into());
+        return Some(Never::Avoided);
     }
+    for (what, wished, there) in [("region", &wish.region, &hub.region), ("zone", &wish.zone, &hub.zone)] {
+        if !wished.is_empty() && wished != there {
+            return Some(Never::Site { what, wished: wished.clone(), there: there.clone() });
+        }
+    }
+    if let Some(tie) = wish.ties.iter().find(|t| t.hub != hub.id) {
+        return Some(Never::Tied(tie.clone()));
+    }
+    // of one that was never tried it is not known
+    if !hub.has_template && hub.state != HubState::Unknown {
+        return Some(Never::NoTemplate);
+    }
+    hub.lacks.first().cloned().map(Never::Lacks)
+}
+
+/// Why it can't take it now.
+fn passing(wish: &Wish, hub: &Candidate) -> Option<String> {
     if hub.cordoned {
         return Some("It is cordoned: nothing new goes there.".into());
     }
@@ -157,18 +297,6 @@ fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
     {
         return Some(format!("It was not found to have what {} need. Its checks say what is missing.", c.key()));
     }
-    for (what, wished, there) in [("region", &wish.region, &hub.region), ("zone", &wish.zone, &hub.zone)] {
-        if !wished.is_empty() && wished != there {
-            let there = if there.is_empty() { "none" } else { there };
-            return Some(format!("Its {what} is {there}, and {wished} is wished for."));
-        }
-    }
-    if !hub.has_template {
-        return Some("It has not got the template.".into());
-    }
-    if let Some(why) = hub.lacks.first() {
-        return Some(why.clone());
-    }
     let (cpus, memory) = room(hub);
     if cpus.is_some_and(|free| free < wish.cpus) {
         return Some(format!("{} vCPU are needed, and it has room for {}.", wish.cpus, cpus.unwrap_or(0).max(0)));
@@ -181,6 +309,38 @@ fn refusal(wish: &Wish, hub: &Candidate) -> Option<String> {
         ));
     }
     None
+}
+
+/// Why no hub will ever take it in that VDC, for its people: none of them is named. None: one could, or it has to wait until
+/// one is open for such things at all.
+pub fn never(wish: &Wish, hubs: &[Candidate], vdc: &str) -> Option<String> {
+    let open = hubs.iter().filter(|h| wish.capability.is_none_or(|c| h.capabilities.contains(&c)));
+    let why: Vec<Never> = open.map(|hub| lasting(wish, hub)).collect::<Option<_>>()?;
+    let mut missing: Vec<String> = why
+        .iter()
+        .filter_map(|w| match w {
+            Never::NoTemplate => Some("the template".to_owned()),
+            Never::Lacks(lack) => Some(lack.missing()),
+            _ => None,
+        })
+        .collect();
+    missing.sort_unstable();
+    missing.dedup();
+    let tied = wish.ties.first().filter(|_| why.iter().any(|w| matches!(w, Never::Tied(_))));
+    Some(match (missing.as_slice(), tied) {
+        ([], None) if why.is_empty() => return None,
+        ([], None) => format!(
+            "No hub is open to the VDC {vdc}, as its hubs, its region and its zone are set and what its organization avoids. Choose another VDC, or ask the provider to change that."
+        ),
+        ([], Some(tie)) => {
+            format!("{} where the VDC {vdc} may not go. Choose another one, or another VDC.", tie.to.is())
+        }
+        ([one], _) => format!("No hub that the VDC {vdc} may use has {one}. Choose another one, or another VDC."),
+        (several, _) => {
+            let all = several.join(" and ");
+            format!("No hub that the VDC {vdc} may use has all that is needed: {all}. Choose others, or another VDC.")
+        }
+    })
 }
 
 fn room(hub: &Candidate) -> (Option<i64>, Option<i64>) {
@@ -260,7 +420,8 @@ mod tests {
         assert!(with(|h| h.cpus_used = 99).contains("room for 1"));
         assert!(with(|h| h.memory_used_mb = 63 * 1024).contains("4 GB of memory are needed, and it has room for 1"));
         assert!(with(|h| h.has_template = false).contains("template"));
-        assert_eq!(with(|h| h.lacks = vec!["It has not got the class.".into()]), "It has not got the class.");
+        let lack = with(|h| h.lacks = vec![Lack::Class { policy: "gold".into(), class: "fast".into() }]);
+        assert_eq!(lack, "It has not got the storage class fast of the policy gold.");
     }
 
     #[test]
@@ -273,12 +434,75 @@ mod tests {
     }
 
     #[test]
+    fn what_was_found_waits_until_every_hub_was_asked() {
+        let mut silent = hub("b", VMS);
+        silent.state = HubState::Unreachable;
+        let wish = Wish { bound_to: vec!["a".into()], ..wish() };
+        let placed = place(&wish, &[hub("a", VMS), silent.clone()]);
+        assert_eq!((placed.hub, placed.refused.len()), (None, 2));
+        assert!(placed.because.contains("It goes on when all of them answer"), "{}", placed.because);
+        silent.capabilities = vec![Capability::Clusters];
+        assert_eq!(place(&wish, &[hub("a", VMS), silent]).hub, Some("a".into()), "that one can't have it");
+    }
+
+    #[test]
     fn what_stands_on_several_hubs_goes_to_none_before_somebody_chooses() {
         let wish = Wish { bound_to: vec!["a".into(), "b".into()], ..wish() };
         let placed = place(&wish, &[hub("a", VMS), hub("b", VMS), hub("c", VMS)]);
         assert_eq!(placed.hub, None);
         assert!(placed.refused[0].why.contains("here and on other hubs: delete what is not wanted"), "{placed:?}");
         assert!(placed.refused[2].why.contains("on other hubs"), "{placed:?}");
+    }
+
+    fn tied(hub: &str) -> Wish {
+        Wish { ties: vec![Tie { hub: hub.into(), to: TiedTo::Network("back".into()) }], ..wish() }
+    }
+
+    #[test]
+    fn what_is_tied_to_a_hub_goes_there_if_it_fits_and_nowhere_else() {
+        let (mut a, b) = (hub("a", VMS), hub("b", VMS));
+        let placed = place(&tied("a"), &[a.clone(), b.clone()]);
+        assert_eq!((placed.hub, placed.because.as_str()), (Some("a".into()), "The network back lives there."));
+        assert_eq!(placed.refused[0].why, "The network back lives on a.");
+        let (hubs, avoid) = (vec!["b".into()], vec!["a".into()]);
+        for wish in [Wish { hubs, ..tied("a") }, Wish { avoid, ..tied("a") }, Wish { region: "us".into(), ..tied("a") }]
+        {
+            let placed = place(&wish, &[a.clone(), b.clone()]);
+            assert_eq!(placed.hub, None, "{wish:?}");
+            assert_eq!(placed.because, "No hub with virtualmachine capability found where the network back lives");
+        }
+        a.cordoned = true;
+        let placed = place(&tied("a"), &[a.clone(), b.clone()]);
+        assert_eq!((placed.hub, placed.refused[0].why.as_str()), (None, "It is cordoned: nothing new goes there."));
+        let mut apart = tied("a");
+        apart.ties.push(Tie { hub: "b".into(), to: TiedTo::Capture });
+        let placed = place(&apart, &[hub("a", VMS), b]);
+        assert_eq!(placed.hub, None);
+        assert!(placed.because.contains("Take one of them from it"), "{}", placed.because);
+    }
+
+    #[test]
+    fn only_what_no_hub_will_ever_take_is_refused_before_it_is_tried() {
+        let never = |wish: &Wish, hubs: &[Candidate]| super::never(wish, hubs, "prod");
+        let mut down = hub("a", VMS);
+        (down.state, down.cordoned, down.cpus_used) = (HubState::Unreachable, true, 99);
+        down.offers.clear();
+        assert_eq!(never(&wish(), &[down]), None, "that may pass");
+        assert_eq!(never(&wish(), &[]), None, "one may be registered");
+        let other = hub("c", &[Capability::Clusters]);
+        assert_eq!(never(&wish(), std::slice::from_ref(&other)), None, "one may be opened");
+        let named = Wish { hubs: vec!["b".into()], ..wish() };
+        let said = never(&named, &[hub("a", VMS), other]).unwrap_or_default();
+        assert!(said.contains("No hub is open to the VDC prod"), "{said}");
+        let mut bare = hub("b", VMS);
+        bare.has_template = false;
+        let said = never(&named, &[hub("a", VMS), bare.clone()]).unwrap_or_default();
+        assert_eq!(said, "No hub that the VDC prod may use has the template. Choose another one, or another VDC.");
+        bare.state = HubState::Unknown;
+        assert_eq!(never(&named, &[hub("a", VMS), bare]), None, "it was not looked at yet");
+        let bound = Wish { hubs: vec!["b".into()], ..tied("a") };
+        let said = never(&bound, &[hub("a", VMS), hub("b", VMS)]).unwrap_or_default();
+        assert!(said.starts_with("The network back lives where the VDC prod may not go."), "{said}");
     }
 
     #[test]
@@ -331,7 +555,7 @@ mod tests {
                     is_default: any(8) == 0,
                     cpus_used: any(120) as i64,
                     has_template: any(4) > 0,
-                    lacks: if any(4) > 0 { Vec::new() } else { vec!["It lacks something.".into()] },
+                    lacks: if any(4) > 0 { Vec::new() } else { vec![Lack::Network("n".into())] },
                     ..hub(&format!("h{i}"), sets[any(4) as usize])
                 })
                 .collect();

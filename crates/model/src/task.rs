@@ -1,6 +1,6 @@
 //! Tasks: what was asked for, until it is done.
 use crate::{
-    Action, Kind, OrgId, TaskId, UserId,
+    Action, Kind, OrgId, TaskId, UploadId, UserId,
     disk::{Disk, DiskSeen},
     vm::{Power, Seen, Vm},
 };
@@ -75,6 +75,10 @@ pub struct Task {
     pub started_at: OffsetDateTime,
     #[serde(with = "time::serde::rfc3339::option")]
     pub ended_at: Option<OffsetDateTime>,
+    /// It makes something of which nothing can be on a hub yet.
+    pub unbegun: bool,
+    /// The upload that it waits for, while parts of it are still to come.
+    pub upload: Option<UploadId>,
 }
 
 impl Task {

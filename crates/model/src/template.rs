@@ -3,8 +3,9 @@ use crate::{
     Action, Actor, CatalogId, OrgId, TemplateId, UserId,
     decide::Resource,
     guest::Property,
+    hardware::Hardware,
     hub::HubId,
-    nic::{Attach, IpMode, NicSpec},
+    nic::{Adapter, Attach, IpMode, NicSpec},
     share::{self, Access, Grant},
     vm::Disk,
     vm_line::VmLine,
@@ -18,6 +19,7 @@ use uuid::Uuid;
 #[serde(default)]
 pub struct TemplateVm {
     pub name: String,
+    /// 0, as with memory and the sizes of disks: it does not say.
     pub cpus: i32,
     pub memory_mb: i64,
     pub instance_type: String,
@@ -25,6 +27,10 @@ pub struct TemplateVm {
     pub disks: Vec<Disk>,
     pub nics: Vec<TemplateNic>,
     pub os: String,
+    pub hardware: Hardware,
+    /// Among the others of its template, and how long those after it wait then.
+    pub start_order: i32,
+    pub start_delay_s: i32,
     /// What its guest reads from its OVF environment.
     pub properties: Vec<Property>,
 }
@@ -34,6 +40,7 @@ pub struct TemplateVm {
 #[serde(default)]
 pub struct TemplateNic {
     pub name: String,
+    pub adapter: Adapter,
 }
 
 impl TemplateVm {
@@ -42,6 +49,7 @@ impl TemplateVm {
         let spec = |(i, nic): (usize, &TemplateNic)| NicSpec {
             index: i as i16,
             name: nic.name.clone(),
+            adapter: nic.adapter,
             attach: if i == 0 { Attach::Vdc } else { Attach::Nothing },
             mode: if i == 0 { IpMode::Dhcp } else { IpMode::None },
             primary: i == 0,
@@ -150,6 +158,8 @@ pub struct Version {
     pub vms: Vec<TemplateVm>,
     /// Of its files, in bytes.
     pub size: i64,
+    /// The SHA-256 of each of its images, by name.
+    pub sums: Vec<(String, String)>,
     /// The hubs that have all of its images.
     pub hubs: Vec<HubId>,
     #[serde(with = "time::serde::rfc3339")]
@@ -260,17 +270,22 @@ impl Template {
         !self.source.is_empty() && self.hubs.is_empty()
     }
 
-    pub fn cpus(&self) -> i64 {
-        self.vms.iter().map(|v| i64::from(v.cpus)).sum()
+    /// None: one of its machines does not say.
+    pub fn cpus(&self) -> Option<i64> {
+        sum(self.vms.iter().map(|v| v.cpus.into()))
     }
 
-    pub fn memory_mb(&self) -> i64 {
-        self.vms.iter().map(|v| v.memory_mb).sum()
+    pub fn memory_mb(&self) -> Option<i64> {
+        sum(self.vms.iter().map(|v| v.memory_mb))
     }
 
-    pub fn storage_mb(&self) -> i64 {
-        self.vms.iter().flat_map(|v| &v.disks).map(|d| d.size_mb).sum()
+    pub fn storage_mb(&self) -> Option<i64> {
+        sum(self.vms.iter().flat_map(|v| &v.disks).map(|d| d.size_mb))
     }
+}
+
+fn sum(known: impl Iterator<Item = i64>) -> Option<i64> {
+    known.map(|n| (n != 0).then_some(n)).sum()
 }
 
 #[cfg(test)]

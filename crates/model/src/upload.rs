@@ -106,6 +106,8 @@ pub struct UploadSpec {
     pub kind: ItemKind,
     /// About this version.
     pub note: String,
+    /// The SHA-256 of its file, in hexadecimal; empty: nobody said.
+    pub sha256: String,
 }
 
 impl UploadSpec {
@@ -114,8 +116,9 @@ impl UploadSpec {
         let name = problems.take("name", name::check_title(&self.name));
         let description = problems.take("description", name::check_text(&self.description));
         let note = problems.take("note", name::check_text(&self.note));
+        let sha256 = problems.take("sha256", check_sum(&self.sha256));
         problems.done()?;
-        Ok(UploadSpec { name, description, note, ..self })
+        Ok(UploadSpec { name, description, note, sha256, ..self })
     }
 }
 
@@ -126,8 +129,16 @@ impl crate::Fields for UploadSpec {
             ("description", self.description.clone()),
             ("kind", self.kind.key().to_owned()),
             ("note", self.note.clone()),
+            ("sha256", self.sha256.clone()),
         ]
     }
+}
+
+/// As `sha256sum` prints it, with or without what stands behind it; nothing is fine too.
+fn check_sum(text: &str) -> std::result::Result<String, String> {
+    let sum = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let good = sum.is_empty() || (sum.len() == 64 && sum.bytes().all(|b| b.is_ascii_hexdigit()));
+    if good { Ok(sum) } else { Err("A SHA-256 has 64 digits, 0 to 9 and a to f. Copy it as it was published.".into()) }
 }
 
 /// A file's own name as it may stand in the transfer URL: no folders, nothing that hides.

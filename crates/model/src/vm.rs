@@ -3,6 +3,7 @@ use crate::{
     Actor, DiskId, Fields, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::Resource,
     disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB, Slot},
+    hardware::Hardware,
     hub::HubId,
     name,
     nic::{self, Nic, NicSpec},
@@ -219,6 +220,8 @@ pub struct Disk {
     pub media_name: String,
     /// The machine runs, and has it from its next start on.
     pub waits: bool,
+    /// Why a snapshot would leave it out, in its hub's words; empty: it would not.
+    pub no_snapshot: String,
     /// Where a client put it; None: nobody said.
     pub slot: Option<Slot>,
 }
@@ -256,6 +259,9 @@ pub struct Vm {
     pub cpus: i32,
     pub memory_mb: i64,
     pub instance_type: String,
+    pub preference: String,
+    /// As its template has it: `built` says what it is by now.
+    pub hardware: Hardware,
     pub disks: Vec<Disk>,
     /// In the order of their indexes.
     pub nics: Vec<Nic>,
@@ -317,6 +323,11 @@ impl Vm {
     /// As deciding sees it for somebody.
     pub fn resource(&self, actor: &Actor) -> Resource {
         share::resource(actor, self.org, self.owner, &self.shares)
+    }
+
+    /// Its hardware with what clients set of it.
+    pub fn built(&self) -> Hardware {
+        self.hardware.with(&self.besides)
     }
 
     /// One state from intent and what was seen. A silent hub changes nothing here: `stale` says so.
@@ -405,7 +416,8 @@ impl Vm {
     }
 }
 
-/// What VCD's clients set on a machine and find again as it was given. Hubs are not told: KubeVirt has nothing like most of it.
+/// What VCD's clients set on a machine and find again as it was given. Hubs are told what they have something like:
+/// `Hardware::with`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Besides {
@@ -469,6 +481,7 @@ pub struct VmSpec {
     pub sizing: Option<SizingId>,
     pub instance_type: String,
     pub preference: String,
+    pub hardware: Hardware,
     pub disks: Vec<Disk>,
     pub nics: Vec<NicSpec>,
     pub os: String,
@@ -489,7 +502,10 @@ impl VmSpec {
         };
         check_size(self.cpus, self.memory_mb, &mut problems);
         for disk in &self.disks {
-            if !(1..=MOST_MB).contains(&disk.size_mb) {
+            if disk.size_mb == 0 {
+                let what = "Choose its size, at least that of what it is made from.";
+                problems.add("disk", format!("Nobody said how large the disk {} is. {what}", disk.name));
+            } else if !(1..=MOST_MB).contains(&disk.size_mb) {
                 problems.add("disk", format!("Disk {} is from 1 MB to 64 TB.", disk.name));
             }
         }

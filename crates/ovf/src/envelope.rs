@@ -66,6 +66,10 @@ pub struct System {
     pub nics: Vec<SystemNic>,
     pub cdroms: usize,
     pub efi: bool,
+    pub secure_boot: bool,
+    pub tpm: bool,
+    /// 0: it does not say.
+    pub cores_per_socket: u32,
     pub properties: Vec<Property>,
     pub start_order: u32,
     pub start_delay_s: u32,

@@ -16,6 +16,8 @@ pub enum Bus {
     Ide,
     #[default]
     Scsi,
+    /// SCSI that knows it is virtual.
+    Paravirtual,
     Sata,
     Nvme,
 }
@@ -60,6 +62,8 @@ pub(crate) fn read(
                     return refuse(Reason::Size, item.at(), format!("A machine has 1 to {} CPUs.", limit::CPUS));
                 }
                 system.cpus = u32::try_from(n).unwrap_or_default();
+                let cores = item.text("CoresPerSocket").map_or(Ok(0), |c| units::number(c, item.at()))?;
+                system.cores_per_socket = u32::try_from(cores).ok().filter(|c| *c <= system.cpus).unwrap_or(0);
                 seen.0 = true;
             }
             4 => {
@@ -100,6 +104,9 @@ pub(crate) fn read(
                 }
                 system.disks.push(disk);
             }
+            1 if item.text("ResourceSubType").is_some_and(|s| s.eq_ignore_ascii_case("vmware.vtpm")) => {
+                system.tpm = true
+            }
             // controllers: found by their disks
             5 | 6 | 20 => {}
             kind if PASSED.contains(&kind) || item.optional => {
@@ -118,10 +125,14 @@ pub(crate) fn read(
         return refuse(Reason::Missing, &system.id, format!("Its hardware has no {what}."));
     }
     system.disks.sort_by_key(|d| (d.controller, d.unit));
-    system.efi = section.all("Config").any(|c| {
-        c.attribute(VMW, "key") == Some("firmware")
-            && c.attribute(VMW, "value").is_some_and(|v| v.eq_ignore_ascii_case("efi"))
-    });
+    let says = |key: &str, value: &str| {
+        section.all("Config").any(|c| {
+            c.attribute(VMW, "key") == Some(key)
+                && c.attribute(VMW, "value").is_some_and(|v| v.eq_ignore_ascii_case(value))
+        })
+    };
+    system.efi = says("firmware", "efi");
+    system.secure_boot = system.efi && says("bootOptions.efiSecureBootEnabled", "true");
     Ok(())
 }
 
@@ -211,6 +222,7 @@ fn disk(item: &Item<'_>, items: &[Item<'_>], out: &Envelope) -> Result<SystemDis
             (5, _) => Bus::Ide,
             (20, sub) if sub.contains("nvme") => Bus::Nvme,
             (20, _) => Bus::Sata,
+            (_, sub) if sub == "virtualscsi" => Bus::Paravirtual,
             _ => Bus::Scsi,
         });
     Ok(SystemDisk {

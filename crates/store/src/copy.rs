@@ -5,13 +5,16 @@ use model::{
 };
 use uuid::Uuid;
 
-/// What a machine `t` is being copied to, by the vApp's name; empty: it is not. Of one that is missing nothing is copied any
+/// What a machine `t` is being copied to, by the name of the vApp or of the template that is captured; empty: it is not. Of one that is missing nothing is copied any
 /// more. For columns.
 macro_rules! copying_vm {
     () => {
         "coalesce((select a2.name from vms c join vapps a2 on a2.id = c.vapp_id where c.copy_of = t.id and t.obs_state <> 'missing' \
           and c.gone_at is null and c.deleted_at is null and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
-          or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), '') as copying"
+          or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
+          (select x.name from images i join item_versions w on w.id = i.version_id join templates x on x.id = w.template_id \
+           where i.vm_id = t.id and t.obs_state <> 'missing' and w.ready_at is null and w.deleted_at is null \
+           and not exists (select from images o join hub_images h on h.image_id = o.id where o.version_id = w.id and h.problem <> '') limit 1), '') as copying"
     };
 }
 pub(crate) use copying_vm;
@@ -32,7 +35,10 @@ macro_rules! copying_vapp {
           and s.gone_at is null and s.obs_state <> 'missing' and c.gone_at is null and c.deleted_at is null \
           and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
           or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
-          (select a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), '') as copying"
+          (select a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), \
+          (select x.name from vms s join images i on i.vm_id = s.id join item_versions w on w.id = i.version_id join templates x on x.id = w.template_id \
+           where s.vapp_id = t.id and s.gone_at is null and s.obs_state <> 'missing' and w.ready_at is null and w.deleted_at is null \
+           and not exists (select from images o join hub_images h on h.image_id = o.id where o.version_id = w.id and h.problem <> '') limit 1), '') as copying"
     };
 }
 pub(crate) use copying_vapp;
@@ -49,17 +55,6 @@ pub enum Moving {
 }
 
 impl Store {
-    /// Where the machines are whose disks a vApp's machines are made from: it can go nowhere else.
-    pub async fn hubs_of_originals(&self, vapp: VappId) -> Result<Vec<HubId>> {
-        let hubs = sqlx::query_scalar!(
-            r#"select distinct s.hub_id as "hub!" from vms v join vms s on s.id = v.copy_of
-               where v.vapp_id = $1 and v.gone_at is null and s.hub_id is not null
-               and exists (select from disks k where k.vm_id = v.id and k.gone_at is null)"#,
-            vapp.0
-        );
-        Ok(hubs.fetch_all(&self.pool).await.map_err(mapped)?.into_iter().map(HubId).collect())
-    }
-
     /// The vApp that a moved one comes from, while that is not gone; and how far the new one is.
     pub async fn vapp_move(&self, id: VappId) -> Result<Option<(VappId, Moving)>> {
         let r = sqlx::query!(
@@ -91,7 +86,7 @@ impl Store {
         }))
     }
 
-    /// All of a moved vApp is there: the one it comes from is deleted, and its MACs go to the new machines. True: it is
+    /// All of a moved vApp is there: the one it comes from is deleted, and what was its goes to the new one. True: it is
     /// being deleted. Only by the worker that holds the new one, and not if that is not wanted any more.
     pub async fn vapp_move_end(&self, c: &Claim, from: VappId) -> Result<bool> {
         let provider = sqlx::query!("select id, name from organizations where is_provider").fetch_one(&self.pool).await;
@@ -115,6 +110,7 @@ impl Store {
             return Ok(true);
         }
         let vms = tx.vms_of(&old).await?;
+        tx.belongings_pass_on(old.id, VappId(c.id)).await?;
         for vm in &vms {
             tx.macs_pass_on(vm.id).await?;
             tx.vm_delete(vm.id).await?;
@@ -230,6 +226,61 @@ impl Write<'_> {
             .execute(&mut *self.tx)
             .await
             .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// With whom a vApp that goes is shared, how long it lives, and what was written down about it and its machines, to the one that
+    /// it was moved to. An affinity rule goes along where all of its machines do: rules are about one VDC.
+    async fn belongings_pass_on(&mut self, from: VappId, to: VappId) -> Result<()> {
+        let (from, to) = (from.0, to.0);
+        let each = [
+            sqlx::query!(
+                "update shares s set object_id = $2 where s.object_id = $1 and not exists
+                   (select from shares n where n.object_id = $2 and n.user_id is not distinct from s.user_id and n.role_id is not distinct from s.role_id)",
+                from,
+                to
+            ),
+            sqlx::query!(
+                "update leases n set runtime_s = o.runtime_s, storage_s = o.storage_s,
+                        ends_at = case when n.running = o.running then o.ends_at
+                                  else now() + make_interval(secs => case when n.running then o.runtime_s else o.storage_s end) end,
+                        warned_at = case when n.running = o.running then o.warned_at end, expired_at = case when n.running = o.running then o.expired_at end
+                 from leases o where o.object_id = $1 and n.object_id = $2",
+                from,
+                to
+            ),
+            sqlx::query!(
+                "with pair as (select $1::uuid as old, $2::uuid as new union all
+                               select c.copy_of, c.id from vms c where c.vapp_id = $2 and c.copy_of is not null and c.deleted_at is null)
+                 update metadata m set object_id = p.new from pair p where m.object_id = p.old
+                   and not exists (select from metadata n where n.object_id = p.new and n.domain = m.domain and n.key = m.key)",
+                from,
+                to
+            ),
+            sqlx::query!(
+                "insert into vm_tags (vm_id, org_id, tag) select c.id, g.org_id, g.tag from vms c join vms v on v.id = c.copy_of and v.vapp_id = $1
+                 join vm_tags g on g.vm_id = v.id where c.vapp_id = $2 and c.deleted_at is null on conflict do nothing",
+                from,
+                to
+            ),
+            sqlx::query!(
+                "with whole as (
+                     update affinity_rules r set vdc_id = a.vdc_id, version = r.version + 1, updated_at = now(), changed_at = now() from vapps a
+                     where a.id = $2 and r.deleted_at is null and exists
+                           (select from affinity_vms x join vms v on v.id = x.vm_id where x.rule_id = r.id and v.vapp_id = $1)
+                       and not exists (select from affinity_vms x join vms v on v.id = x.vm_id
+                                       where x.rule_id = r.id and v.vapp_id <> $1 and v.deleted_at is null)
+                       and not exists (select from affinity_rules o where o.vdc_id = a.vdc_id and lower(o.name) = lower(r.name) and o.deleted_at is null)
+                     returning r.id)
+                 insert into affinity_vms (rule_id, vm_id) select w.id, c.id from whole w join affinity_vms x on x.rule_id = w.id
+                 join vms c on c.copy_of = x.vm_id and c.vapp_id = $2 and c.deleted_at is null on conflict do nothing",
+                from,
+                to
+            ),
+        ];
+        for one in each {
+            one.execute(&mut *self.tx).await.map_err(mapped)?;
+        }
         Ok(())
     }
 

@@ -25,6 +25,7 @@ macro_rules! disks_of_vm {
          'leaving', k.deleted_at is not null or k.leaving_vm_id is not null, 'seen', k.obs_state, 'reason', k.obs_reason, \
          'seen_mb', k.obs_size_mb, 'progress', k.obs_progress, 'media', k.media_id, \
          'media_name', coalesce((select m.name from templates m where m.id = k.media_id), ''), 'waits', k.obs_waits, 'slot', k.slot, \
+         'no_snapshot', k.obs_no_snapshot, \
          'volume', case when k.independent then k.hub_name else k.obs_volume end) order by k.independent, k.position, k.created_at, k.name), '[]') \
          from disks k join storage_policies p on p.id = k.policy_id \
          where (k.vm_id = t.id or k.leaving_vm_id = t.id) and k.gone_at is null) as disks"

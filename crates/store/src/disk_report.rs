@@ -1,6 +1,8 @@
 //! What hubs report of disks.
-use crate::{Store, constraint::mapped};
+use crate::{Store, constraint::mapped, together::Written};
 use model::{DiskId, HubId, OrgId, Result, UserId, VmId, disk::DiskSeen};
+use serde::Serialize;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 /// What a hub says of one disk.
@@ -13,6 +15,8 @@ pub struct DiskReport {
     pub progress: Option<i16>,
     /// Its machine runs, and does not have it yet.
     pub waits: bool,
+    /// Why a snapshot would leave it out; empty: it would not.
+    pub no_snapshot: String,
 }
 
 /// An independent disk that has a volume on its hub, as far as is known.
@@ -110,38 +114,82 @@ impl Store {
         hub: &HubId,
         epoch: i64,
         vm: Uuid,
-        seen: &[(String, DiskReport)],
+        seen: Vec<(String, DiskReport)>,
     ) -> Result<bool> {
-        let names: Vec<String> = seen.iter().map(|(name, _)| name.clone()).collect();
-        let states: Vec<String> = seen.iter().map(|(_, r)| r.seen.key().to_owned()).collect();
-        let reasons: Vec<String> = seen.iter().map(|(_, r)| r.reason.clone()).collect();
-        let volumes: Vec<String> = seen.iter().map(|(_, r)| r.volume.clone()).collect();
-        let sizes: Vec<i64> = seen.iter().map(|(_, r)| r.size_mb.unwrap_or(0)).collect();
-        let progress: Vec<i16> = seen.iter().map(|(_, r)| r.progress.unwrap_or(-1)).collect();
-        let waits: Vec<bool> = seen.iter().map(|(_, r)| r.waits).collect();
-        let done = sqlx::query!(
-            "update disks k set obs_state = s.state, obs_reason = s.reason, obs_volume = s.volume, obs_size_mb = nullif(s.size, 0),
-                    obs_progress = nullif(s.progress, -1), obs_waits = s.waits, obs_at = now()
-             from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::smallint[], $8::bool[])
-                  as s (name, state, reason, volume, size, progress, waits)
-             where k.vm_id = $1 and not k.independent and k.gone_at is null and k.name = s.name
-               and exists (select from hubs where id = $9 and lease_epoch = $10)
-               and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress, k.obs_waits)
-                   is distinct from (s.state, s.reason, s.volume, nullif(s.size, 0), nullif(s.progress, -1::smallint), s.waits)",
-            vm,
-            &names,
-            &states,
-            &reasons,
-            &volumes,
-            &sizes,
-            &progress,
-            &waits,
-            hub.0,
-            epoch
+        let (store, said) = (self.clone(), VmDisksSeen { hub: hub.0.clone(), epoch, vm, seen });
+        let news = self.gathered.disks.write(said, move |asks| store.clone().observe_all_vm_disks(asks));
+        Ok(news.await?.unwrap_or(false))
+    }
+
+    async fn observe_all_vm_disks(self, asks: Vec<VmDisksSeen>) -> Result<Vec<Written<bool>>> {
+        let each = asks.iter().flat_map(|a| a.seen.iter().map(move |(name, report)| (a, name, report)));
+        let all: Vec<DiskSaid> = each
+            .map(|(a, name, r)| DiskSaid {
+                hub: &a.hub,
+                epoch: a.epoch,
+                vm: a.vm,
+                name,
+                state: r.seen.key(),
+                reason: &r.reason,
+                volume: &r.volume,
+                size: r.size_mb.filter(|mb| *mb > 0),
+                progress: r.progress,
+                waits: r.waits,
+                no_snapshot: &r.no_snapshot,
+            })
+            .collect();
+        let rows = sqlx::query!(
+            r#"with said as (
+                 select * from jsonb_to_recordset($1)
+                   as s (hub text, epoch bigint, vm uuid, name text, state text, reason text, volume text, size bigint, progress smallint, waits boolean,
+                         no_snapshot text)
+               ), differ as (
+                 select k.id, s.* from said s join disks k on k.vm_id = s.vm and k.name = s.name and not k.independent and k.gone_at is null
+                 where exists (select from hubs h where h.id = s.hub and h.lease_epoch = s.epoch)
+                   and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress, k.obs_waits, k.obs_no_snapshot)
+                       is distinct from (s.state, s.reason, s.volume, s.size, s.progress, s.waits, s.no_snapshot)
+               ), free as (
+                 select id from disks where id in (select id from differ) for update skip locked
+               ), done as (
+                 update disks k set obs_state = s.state, obs_reason = s.reason, obs_volume = s.volume, obs_size_mb = s.size, obs_progress = s.progress,
+                        obs_waits = s.waits, obs_no_snapshot = s.no_snapshot, obs_at = now()
+                 from differ s join free using (id) where k.id = s.id returning k.id
+               )
+               select vm as "vm!", bool_or(id not in (select id from free)) as "held!" from differ group by vm"#,
+            Json(&all) as _
         )
-        .execute(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(done.rows_affected() > 0)
+        let became = |a: &VmDisksSeen| match rows.iter().find(|r| r.vm == a.vm) {
+            Some(r) if r.held => Written::Held,
+            news => Written::Done(news.is_some()),
+        };
+        Ok(asks.iter().map(became).collect())
     }
+}
+
+/// What a hub says of the disks in one machine.
+#[derive(Clone, Debug)]
+pub(crate) struct VmDisksSeen {
+    hub: String,
+    epoch: i64,
+    vm: Uuid,
+    seen: Vec<(String, DiskReport)>,
+}
+
+/// What is said of one of them, as the query takes it.
+#[derive(Serialize)]
+struct DiskSaid<'a> {
+    hub: &'a str,
+    epoch: i64,
+    vm: Uuid,
+    name: &'a str,
+    state: &'static str,
+    reason: &'a str,
+    volume: &'a str,
+    size: Option<i64>,
+    progress: Option<i16>,
+    waits: bool,
+    no_snapshot: &'a str,
 }

@@ -2,6 +2,7 @@
 use crate::{Store, constraint::mapped, quota, storage::storage_count, work::Claim};
 use model::{DiskId, Error, HubId, OrgId, PolicyId, Result, UserId, VdcId, VmId, disk::Bus, quota::Amount};
 use sqlx::{Postgres, Transaction};
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// A disk that a machine has, should have, or should be without.
@@ -62,39 +63,46 @@ pub struct DiskWork {
 }
 
 impl Store {
-    /// The disks of a machine as its reconciler needs them.
-    pub async fn vm_disks_work(&self, vm: VmId, hub: &HubId) -> Result<Vec<VmDiskWork>> {
+    /// The disks of machines on their hubs, as reconcilers need them.
+    pub(crate) async fn vm_disks_work(&self, machines: &[(Uuid, &str)]) -> Result<HashMap<Uuid, Vec<VmDiskWork>>> {
+        let vms: Vec<Uuid> = machines.iter().map(|(vm, _)| *vm).collect();
+        let hubs: Vec<String> = machines.iter().map(|(_, hub)| (*hub).to_owned()).collect();
         let rows = sqlx::query!(
-            r#"select k.id, k.name, k.independent, k.with_vm, k.deleted_at is not null or k.leaving_vm_id is not null as "leaving!", k.bus, k.size_mb,
+            r#"select m.vm as "vm!", k.id, k.name, k.independent, k.with_vm, k.deleted_at is not null or k.leaving_vm_id is not null as "leaving!", k.bus, k.size_mb,
                       k.applied_mb, k.image, coalesce(nullif(coalesce(c.class, p.class), ''), k.storage_class) as "class!", k.hub_name, k.obs_volume, k.position,
                       k.media_id is not null as "disc!", k.independent and k.uid is not null and k.obs_state = 'ready' as "ready!"
-               from disks k join storage_policies p on p.id = k.policy_id
-               left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = $2
-               where (k.vm_id = $1 or k.leaving_vm_id = $1) and k.gone_at is null order by k.independent, k.position, k.created_at, k.name"#,
-            vm.0,
-            hub.0
+               from unnest($1::uuid[], $2::text[]) as m (vm, hub)
+               join disks k on (k.vm_id = m.vm or k.leaving_vm_id = m.vm) and k.gone_at is null
+               join storage_policies p on p.id = k.policy_id
+               left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = m.hub
+               order by k.independent, k.position, k.created_at, k.name"#,
+            &vms,
+            &hubs
         )
         .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        let all = rows.into_iter().map(|r| VmDiskWork {
-            id: DiskId(r.id),
-            volume: if r.independent { r.hub_name.clone() } else { r.name.clone() },
-            object: if r.independent { r.hub_name } else { r.obs_volume },
-            name: r.name,
-            independent: r.independent,
-            with_vm: r.with_vm,
-            leaving: r.leaving,
-            bus: Bus::parse(&r.bus).unwrap_or_default(),
-            size_mb: r.size_mb,
-            applied_mb: r.applied_mb,
-            image: r.image,
-            class: r.class,
-            ready: r.ready,
-            disc: r.disc,
-            position: r.position,
-        });
-        Ok(all.collect())
+        let mut all: HashMap<Uuid, Vec<VmDiskWork>> = HashMap::new();
+        for r in rows {
+            all.entry(r.vm).or_default().push(VmDiskWork {
+                id: DiskId(r.id),
+                volume: if r.independent { r.hub_name.clone() } else { r.name.clone() },
+                object: if r.independent { r.hub_name } else { r.obs_volume },
+                name: r.name,
+                independent: r.independent,
+                with_vm: r.with_vm,
+                leaving: r.leaving,
+                bus: Bus::parse(&r.bus).unwrap_or_default(),
+                size_mb: r.size_mb,
+                applied_mb: r.applied_mb,
+                image: r.image,
+                class: r.class,
+                ready: r.ready,
+                disc: r.disc,
+                position: r.position,
+            });
+        }
+        Ok(all)
     }
 
     /// Does the machine still have disks that are on their way out?
@@ -287,7 +295,7 @@ impl Store {
 
     /// Was it deleted, and proven to be gone? None: nobody knows it.
     pub async fn disk_tombstone(&self, id: Uuid) -> Result<Option<bool>> {
-        sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from disks where id = $1"#, id)
+        sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from disks where id = $1 and not lost"#, id)
             .fetch_optional(&self.pool)
             .await
             .map_err(mapped)

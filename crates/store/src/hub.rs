@@ -1,7 +1,7 @@
 //! Hubs and their sealed credentials, as the provider keeps them. What is found on them is in `hub_state`.
 use crate::{Authorized, Store, Write, constraint::mapped};
 use model::{
-    Action, Actor, Error, HubId, OrgId, Result, VdcId,
+    Action, Actor, Error, HubId, Result, VdcId,
     decide::Resource,
     hub::{Capability, Hub, HubCheck, HubSpec, HubState, HubType},
     placement::Candidate,
@@ -13,7 +13,10 @@ use uuid::Uuid;
 const COLUMNS: &str = "h.id, h.uid, h.description, h.hub_type, h.capabilities, h.namespace, h.region, h.zone, h.is_default, h.cordoned, \
     h.server, h.credential_version, h.credential_expires_at, h.state, h.last_error, h.next_step, h.seen_at, h.checks, h.checked_at, \
     h.offers, h.kubernetes_version, h.kubevirt_version, h.cpus_capacity, h.memory_capacity_mb, h.version, h.created_at, h.updated_at, \
-    h.updated_by, m.vms, m.cpus_used, m.memory_used_mb, (select count(*) from places p where p.hub_id = h.id and p.gone_at is null) as vdcs";
+    h.updated_by, m.vms, m.cpus_used, m.memory_used_mb, (select count(*) from places p where p.hub_id = h.id and p.gone_at is null) as vdcs, \
+    (select count(*) from disks k where k.hub_id = h.id and k.gone_at is null and k.independent) as disks, \
+    array(select o.name || '/' || d.name from vdcs d join organizations o on o.id = d.org_id \
+          where d.hubs @> array[h.id] and d.hubs <> '{}' and d.deleted_at is null order by 1 limit 6) as named_by";
 const FROM: &str = "hubs h cross join lateral (select count(*) as vms, coalesce(sum(cpus), 0)::bigint as cpus_used, \
     coalesce(sum(memory_mb), 0)::bigint as memory_used_mb from vms v where v.hub_id = h.id and v.gone_at is null) m";
 
@@ -51,6 +54,8 @@ struct Row {
     cpus_used: i64,
     memory_used_mb: i64,
     vdcs: i64,
+    disks: i64,
+    named_by: Vec<String>,
 }
 
 fn read(r: Row) -> Result<Hub> {
@@ -84,6 +89,8 @@ fn read(r: Row) -> Result<Hub> {
         cpus_used: r.cpus_used,
         memory_used_mb: r.memory_used_mb,
         vdcs: r.vdcs,
+        disks: r.disks,
+        named_by: r.named_by,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,
@@ -91,7 +98,7 @@ fn read(r: Row) -> Result<Hub> {
     })
 }
 
-fn capabilities(words: &[String]) -> Vec<Capability> {
+pub(crate) fn capabilities(words: &[String]) -> Vec<Capability> {
     words.iter().filter_map(|w| Capability::parse(w)).collect()
 }
 
@@ -210,27 +217,6 @@ impl Store {
             })
             .collect())
     }
-
-    /// Which hubs an organization prefers and avoids, and which ones a VDC names.
-    pub async fn wishes(&self, org: OrgId, vdc: VdcId) -> Result<model::placement::Wish> {
-        let wishes = sqlx::query!("select hub_id, wish from org_hubs where org_id = $1 order by hub_id", org.0)
-            .fetch_all(&self.pool)
-            .await
-            .map_err(mapped)?;
-        let v = sqlx::query!("select hubs, region, zone from vdcs where id = $1", vdc.0)
-            .fetch_one(&self.pool)
-            .await
-            .map_err(mapped)?;
-        let of = |word: &str| wishes.iter().filter(|w| w.wish == word).map(|w| HubId(w.hub_id.clone())).collect();
-        Ok(model::placement::Wish {
-            prefer: of("prefer"),
-            avoid: of("avoid"),
-            hubs: v.hubs.into_iter().map(HubId).collect(),
-            region: v.region,
-            zone: v.zone,
-            ..Default::default()
-        })
-    }
 }
 
 impl Write<'_> {
@@ -347,6 +333,19 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        if cordoned {
+            // VDCs that have nothing there leave it
+            sqlx::query!(
+                "insert into work (kind, id, org_id, request_id) select 'vdc', d.id, d.org_id, $2 from places p join vdcs d on d.id = p.vdc_id
+                 where p.hub_id = $1 and p.gone_at is null and d.deleted_at is null and place_is_empty(p.vdc_id, p.hub_id)
+                 on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now()",
+                hub.id.0,
+                self.actor.origin.request_id
+            )
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Images on hubs: one copy an image and hub, made when something there first needs it.
 use crate::{Claim, Store, constraint::mapped};
-use model::{HubId, Kind, OrgId, Result, TaskId, TemplateId, event::Change};
+use model::{HubId, Kind, OrgId, Result, TaskId, TemplateId, VmId, event::Change};
 use uuid::Uuid;
 
 /// What a worker needs of a copy.
@@ -36,9 +36,9 @@ pub struct ImageWanted {
 }
 
 impl Store {
-    /// An image is needed on a hub: the first who asks has it brought there, with a task of its own. None: there is no
-    /// such image any more.
-    pub async fn image_want(&self, image: Uuid, hub: &HubId) -> Result<Option<ImageWanted>> {
+    /// An image is needed on a hub by a machine: the first who asks has it brought there, with a task of its own; one that could not be
+    /// brought is tried again. None: there is no such image any more.
+    pub async fn image_want(&self, image: Uuid, hub: &HubId, vm: VmId) -> Result<Option<ImageWanted>> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
         let of = sqlx::query!(
             "select i.size, i.name, t.id as template, t.name as template_name, t.org_id from images i
@@ -49,6 +49,29 @@ impl Store {
         .await
         .map_err(mapped)?;
         let Some(of) = of else { return Ok(None) };
+        // what failed is tried again with every wish; it is an answer only to those that were there before it
+        let failed = sqlx::query!(
+            r#"with failed as (select id, problem, problem_at from hub_images where image_id = $1 and hub_id = $2 and problem <> '' for update),
+             again as (update hub_images h set problem = '' from failed f where h.id = f.id),
+             open as (update tasks t set status = 'queued', ended_at = null, message = '', deadline = now() + interval '1 day'
+                      from failed f where t.id = f.id),
+             queued as (insert into work (kind, id, org_id, hub_id) select 'image', id, $3, $2 from failed
+                      on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), attempt = 0, failing = '')
+             select problem, coalesce(problem_at > (select created_at from work where kind = 'vm' and id = $4), true) as "now!" from failed"#,
+            image,
+            hub.0,
+            of.org_id,
+            vm.0
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        if let Some(failed) = failed {
+            tx.commit().await.map_err(mapped)?;
+            self.work_bell.notify_one();
+            let problem = if failed.now { failed.problem } else { String::new() };
+            return Ok(Some(ImageWanted { ready: false, problem, percent: 0, name: of.name }));
+        }
         let new = sqlx::query_scalar!(
             "insert into hub_images (id, image_id, hub_id) values ($1, $2, $3) on conflict (image_id, hub_id) do nothing returning id",
             Uuid::now_v7(),
@@ -183,7 +206,7 @@ impl Store {
 
     pub async fn hub_image_problem(&self, c: &Claim, image: &HubImage, why: &str, over: bool) -> Result<()> {
         sqlx::query!(
-            "update hub_images set problem = case when $4 then $2 else '' end where id = $1
+            "update hub_images set problem = case when $4 then $2 else '' end, problem_at = now() where id = $1
              and exists (select from work where kind = 'image' and id = $1 and lease_epoch = $3)",
             c.id,
             why,
@@ -216,6 +239,7 @@ impl Store {
     async fn image_task(&self, image: &HubImage, status: &str, percent: Option<i16>, message: &str) -> Result<()> {
         let news = sqlx::query!(
             "update tasks set status = $2, progress = coalesce($3::smallint, progress), message = $4,
+                    moved_at = case when $3::smallint > coalesce(progress, 0) then now() else moved_at end,
                     ended_at = case when $2 in ('success', 'error') then clock_timestamp() end
              where id = $1 and status in ('queued', 'running') and (status, coalesce(progress, -1), message) is distinct from ($2, coalesce($3::smallint, progress, -1), $4)",
             image.id,

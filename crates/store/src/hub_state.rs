@@ -62,10 +62,12 @@ impl Store {
     /// It answered. True if that is news.
     pub async fn hub_answers(&self, hub: &HubId, at: OffsetDateTime) -> Result<bool> {
         let news = sqlx::query_scalar!(
-            r#"with before as (select id, state from hubs where id = $1)
-               update hubs h set seen_at = greatest(coalesce(h.seen_at, '-infinity'), least($2, now())), last_error = '', last_error_kind = '', next_step = '',
-                      state = case when h.state in ('unknown', 'unreachable') then 'ready' else h.state end
-               from before b where h.id = b.id returning b.state in ('unknown', 'unreachable') as "news!""#,
+            r#"with before as (select id, state from hubs where id = $1),
+               up as (update hubs h set seen_at = greatest(coalesce(h.seen_at, '-infinity'), least($2, now())), last_error = '', last_error_kind = '',
+                             next_step = '', state = case when h.state in ('unknown', 'unreachable') then 'ready' else h.state end
+                      from before b where h.id = b.id returning b.state in ('unknown', 'unreachable') as news),
+               places_then as (update places set looked_at = '-infinity' where hub_id = $1 and gone_at is null and (select news from up))
+               select news as "news!" from up"#,
             hub.0,
             at
         )

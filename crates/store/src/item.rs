@@ -1,7 +1,7 @@
 //! Items that people brought into catalogs, and their versions.
 use crate::{Authorized, Claim, Store, Write, constraint::mapped, upload::end_task};
 use model::{
-    CatalogId, Error, HubId, OrgId, Result, TemplateId,
+    CatalogId, Error, HubId, OrgId, Result, TemplateId, VmId,
     template::{ItemKind, Template, TemplateVm, Version},
     upload::{Upload, UploadSpec},
 };
@@ -14,6 +14,8 @@ pub struct Captured {
     pub id: Uuid,
     pub name: String,
     pub size_mb: i64,
+    /// The machine that it is of.
+    pub vm: VmId,
     /// Its namespace and claim on the hub.
     pub from: (String, String),
 }
@@ -43,6 +45,8 @@ pub struct NewVersion {
 async fn versions(db: impl PgExecutor<'_>, template: TemplateId) -> Result<Vec<Version>> {
     let rows = sqlx::query!(
             r#"select v.number, v.note, v.os, v.vms as "vms: Json<Vec<TemplateVm>>", v.size, v.created_at, v.created_by,
+                      array(select i.name from images i where i.version_id = v.id and i.sha256 <> '' order by i.name, i.id) as "images!",
+                      array(select i.sha256 from images i where i.version_id = v.id and i.sha256 <> '' order by i.name, i.id) as "sums!",
                       array(select h.id from hubs h where exists (select from images i where i.version_id = v.id)
                             and not exists (select from images i where i.version_id = v.id and not exists
                                 (select from hub_images c where c.image_id = i.id and c.hub_id = h.id and c.ready_at is not null))
@@ -66,6 +70,7 @@ async fn versions(db: impl PgExecutor<'_>, template: TemplateId) -> Result<Vec<V
             os: r.os,
             vms: version(r.vms),
             size: r.size,
+            sums: r.images.into_iter().zip(r.sums).collect(),
             hubs: r.hubs.into_iter().map(HubId).collect(),
             created_at: r.created_at,
             created_by: r.created_by,
@@ -127,16 +132,6 @@ impl Store {
         }
         end_capture(&mut tx, template, "success", "").await?;
         tx.commit().await.map_err(mapped)
-    }
-
-    /// Hubs that alone have what a vApp is made from.
-    pub async fn hubs_of_captures(&self, vapp: model::VappId) -> Result<Vec<HubId>> {
-        let hubs = sqlx::query_scalar!(
-            r#"select distinct i.hub_id as "hub!" from vms v join disks k on k.vm_id = v.id and k.gone_at is null
-               join images i on k.image = 'image/' || i.id where v.vapp_id = $1 and i.hub_id is not null"#,
-            vapp.0
-        );
-        Ok(hubs.fetch_all(&self.pool).await.map_err(mapped)?.into_iter().map(HubId).collect())
     }
 
     /// What was uploaded is good: it becomes the newest version of its item. False: the work is not this worker's any more.
@@ -220,7 +215,7 @@ async fn end_capture(tx: &mut sqlx::PgConnection, template: TemplateId, status: 
 }
 
 /// The item shows its newest version, and its catalog counts the change.
-async fn newest(tx: &mut sqlx::PgConnection, template: TemplateId, catalog: CatalogId) -> Result<()> {
+pub(crate) async fn newest(tx: &mut sqlx::PgConnection, template: TemplateId, catalog: CatalogId) -> Result<()> {
     sqlx::query!(
         "update templates t set vms = coalesce(v.vms, '[]'), os = coalesce(v.os, ''), version = t.version + 1, updated_at = now()
          from (select 1) one left join lateral
@@ -306,14 +301,15 @@ impl Write<'_> {
         .map_err(mapped)?;
         for d in disks {
             sqlx::query!(
-                "insert into images (id, version_id, name, position, size, virtual_size, format, sha256, hub_id, taken_from)
-                 values ($1, $2, $3, 0, $4, $4, 'raw', '', $5, $6)",
+                "insert into images (id, version_id, name, position, size, virtual_size, format, sha256, hub_id, taken_from, vm_id)
+                 values ($1, $2, $3, 0, $4, $4, 'raw', '', $5, $6, $7)",
                 d.id,
                 version,
                 d.name,
                 d.size_mb << 20,
                 hub.0,
-                format!("{}/{}", d.from.0, d.from.1)
+                format!("{}/{}", d.from.0, d.from.1),
+                d.vm.0
             )
             .execute(&mut *self.tx)
             .await

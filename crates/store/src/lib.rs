@@ -13,17 +13,19 @@ mod disk;
 mod disk_report;
 mod disk_work;
 mod event;
+mod gathered;
 mod handle;
 mod hub;
 mod hub_image;
+mod hub_lost;
 mod hub_state;
 mod idp;
 mod item;
 mod keys;
-mod lacks;
 mod lease;
 mod list;
 mod metadata;
+mod names;
 mod network;
 mod network_work;
 mod nic;
@@ -31,6 +33,7 @@ mod org;
 mod overview;
 mod owner;
 mod place;
+mod placing;
 mod query;
 mod quota;
 mod role;
@@ -45,6 +48,7 @@ mod task;
 mod task_work;
 mod template;
 mod template_vm;
+mod together;
 mod token;
 mod told;
 mod upload;
@@ -71,15 +75,17 @@ pub use disk_work::{DiskWork, VmDiskWork};
 pub use handle::Authorized;
 pub use hub::SealedCredential;
 pub use hub_image::{HubImage, ImageWanted};
+pub use hub_lost::LostWithHub;
 pub use hub_state::{Finding, HubReport, Trouble};
 pub use idp::IdentityProvider;
 pub use item::{Captured, NewImage, NewVersion};
 pub use keys::{DataKey, Resealed, Rewrapped};
 pub use lease::{DueLease, LeaseNow};
 pub use network_work::{NetworkPlace, NetworkWork};
-pub use nic::{Macs, NicNetwork, NicWork, SeenNic};
+pub use nic::{NicNetwork, NicWork, SeenNic};
 pub use overview::{Counted, Counts};
 pub use place::{Place, VdcWork};
+pub use placing::Needs;
 pub use session::{SessionRow, SessionUser};
 pub use sizing::{SizingPlace, SizingWork};
 pub use snapshot::{RevertWork, SnapshotWork};
@@ -89,7 +95,7 @@ pub use task::{Latest, Tray};
 pub use task_work::OpenTask;
 pub use upload::{FileRoom, Held, UploadWork};
 pub use user::Credentials;
-pub use vapp::{NewVapp, VappWork};
+pub use vapp::{NewVapp, Placed, VappWork};
 pub use vault::Vault;
 pub use vm::NewVm;
 pub use vm_report::{Happened, Observed, Report};
@@ -125,6 +131,10 @@ pub struct Store {
     /// What is on its way to all replicas.
     told: Arc<told::Told>,
     changes: broadcast::Sender<model::event::News>,
+    /// What workers and watchers ask most, asked for many of them at once.
+    gathered: gathered::Gathered,
+    /// So long hubs may take for what is asked for.
+    deadline: Duration,
 }
 
 impl Store {
@@ -158,7 +168,14 @@ impl Store {
             work_bell: Arc::new(Notify::new()),
             told: Arc::default(),
             changes: broadcast::channel(1024).0,
+            gathered: gathered::Gathered::default(),
+            deadline: Duration::from_secs(3600),
         })
+    }
+
+    /// So long hubs may take for what is asked for from now on.
+    pub fn with_deadline(self, deadline: Duration) -> Store {
+        Store { deadline, ..self }
     }
 
     /// Brings the tables and the predefined roles up to date. Replicas that start together wait for each other on

@@ -6,7 +6,7 @@ use crate::{
     query::{QuerySql, bool, id, number, text, words},
 };
 use model::{
-    Action, Actor, Error, NetworkId, OrgId, Result, VappId, VdcId, VmId,
+    Action, Actor, Error, HubId, NetworkId, OrgId, Result, VappId, VdcId, VmId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     network::{IpRange, Network, NetworkSpec, NetworkUse},
@@ -33,6 +33,7 @@ const COLUMNS: &str = concat!(
      t.prefix, array(select host(x) from unnest(t.dns) x) as dns, t.dns_suffix, t.ranges, t.dhcp, t.shared, t.version, t.created_at, \
      t.updated_at, t.updated_by, t.deleted_at is not null as deleted, \
      (select count(*) from nics n where n.network_id = t.id) as nics, (select count(*) from addresses a where a.network_id = t.id) as addresses, \
+     network_home(t.id, null) as hub, \
      array(select x.name from (select v.name from vms v where v.id in ",
     machines_on!(),
     " union all select 'the vApp ' || p.name from vapp_networks w join vapps p on p.id = w.vapp_id where w.network_id = t.id \
@@ -117,6 +118,7 @@ struct Row {
     nics: i64,
     addresses: i64,
     used_by: Vec<String>,
+    hub: Option<String>,
     deleted: bool,
     version: i64,
     created_at: OffsetDateTime,
@@ -154,6 +156,7 @@ fn read(r: Row) -> Result<Network> {
         nics: r.nics,
         used_by,
         addresses: r.addresses,
+        hub: r.hub.map(HubId),
         deleted: r.deleted,
         version: r.version,
         created_at: r.created_at,
@@ -427,6 +430,34 @@ impl Write<'_> {
         let done =
             sqlx::query!("delete from vapp_networks where vapp_id = $1 and network_id = $2", vapp.id.0, network.0);
         Ok(done.execute(&mut *self.tx).await.map_err(mapped)?.rows_affected() == 1)
+    }
+
+    /// Those that only the vApp's own machines are on, held.
+    pub async fn networks_inside(&mut self, vapp: &Authorized<Vapp>) -> Result<Vec<Network>> {
+        let ids = sqlx::query_scalar!("select id from networks where vapp_id = $1 and gone_at is null", vapp.id.0);
+        let ids = ids.fetch_all(&mut *self.tx).await.map_err(mapped)?;
+        Ok(self.networks_held(ids.into_iter().map(NetworkId)).await?.into_values().collect())
+    }
+
+    /// Bridged as another one is, to those of its networks that are among these.
+    pub async fn vapp_bridge_as(
+        &mut self,
+        new: VappId,
+        from: &Authorized<Vapp>,
+        among: impl Iterator<Item = NetworkId>,
+    ) -> Result<()> {
+        let among: Vec<Uuid> = among.map(|n| n.0).collect();
+        sqlx::query!(
+            "insert into vapp_networks (vapp_id, network_id) select $1, network_id from vapp_networks
+             where vapp_id = $2 and network_id = any($3) on conflict do nothing",
+            new.0,
+            from.id.0,
+            &among
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     /// A vApp that goes lets go of its networks, and those inside it go with it. Gives the latter.

@@ -99,18 +99,19 @@ pub struct NicNetwork {
 }
 
 impl Store {
-    pub async fn nics_work(&self, vm: VmId) -> Result<Vec<NicWork>> {
+    pub(crate) async fn nics_work(&self, vms: &[Uuid]) -> Result<HashMap<Uuid, Vec<NicWork>>> {
         let rows = sqlx::query!(
-            r#"select n.idx, n.name, n.attach, n.network_id, n.mode, host(n.address) as address, n.mac, n.connected, n.is_primary, n.adapter,
+            r#"select n.vm_id, n.idx, n.name, n.attach, n.network_id, n.mode, host(n.address) as address, n.mac, n.connected, n.is_primary, n.adapter,
                       w.name as "network?", w.hub_name as "hub_name?", host(w.gateway) as gateway, w.prefix as "prefix?",
                       array(select host(x) from unnest(w.dns) x) as "dns!", w.dns_suffix as "dns_suffix?"
-               from nics n left join networks w on w.id = n.network_id where n.vm_id = $1 and n.removed_at is null order by n.idx"#,
-            vm.0
+               from nics n left join networks w on w.id = n.network_id where n.vm_id = any($1) and n.removed_at is null order by n.idx"#,
+            vms
         )
         .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        let nics = rows.into_iter().map(|r| {
+        let mut nics: HashMap<Uuid, Vec<NicWork>> = HashMap::new();
+        for r in rows {
             let network = match (r.network_id, r.gateway) {
                 (Some(id), Some(gateway)) => Some(NicNetwork {
                     id: NetworkId(id),
@@ -134,9 +135,9 @@ impl Store {
                 primary: r.is_primary,
                 adapter: Adapter::parse(&r.adapter).unwrap_or_default(),
             };
-            Ok(NicWork { spec, network })
-        });
-        nics.collect()
+            nics.entry(r.vm_id).or_default().push(NicWork { spec, network });
+        }
+        Ok(nics)
     }
 
     /// Gives back what a machine is proven to have left. `there`: what its running instance has, as `interface=network`;
@@ -197,14 +198,6 @@ pub(crate) async fn end(tx: &mut PgConnection, vm: Uuid) -> Result<()> {
     wake_networks(tx, &left).await
 }
 
-/// Who chooses a NIC's MAC where nobody asked for one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Macs {
-    Ours,
-    /// The machine is made from a template on its hub, which knows nothing of ours.
-    OfTemplate,
-}
-
 /// A NIC as it stands in the table.
 struct Known {
     id: Uuid,
@@ -224,7 +217,6 @@ impl Write<'_> {
         vm: VmId,
         wanted: &[NicSpec],
         networks: &BTreeMap<NetworkId, Network>,
-        macs: Macs,
     ) -> Result<()> {
         let known = self.nics_known(vm).await?;
         for old in known.iter().filter(|k| !k.removed && !wanted.iter().any(|w| w.index == k.idx)) {
@@ -241,7 +233,7 @@ impl Write<'_> {
         for nic in wanted {
             let old = known.iter().find(|k| !k.removed && k.idx == nic.index);
             let id = old.map_or_else(Uuid::now_v7, |k| k.id);
-            let mac = self.mac(nic, old, macs).await?;
+            let mac = self.mac(nic, old).await?;
             if let Some(old) = old {
                 let network = nic.attach.network().map(|n| n.0);
                 sqlx::query!(
@@ -340,7 +332,7 @@ impl Write<'_> {
     }
 
     /// The one it has, the one that was asked for, or a new one.
-    async fn mac(&mut self, nic: &NicSpec, old: Option<&Known>, macs: Macs) -> Result<String> {
+    async fn mac(&mut self, nic: &NicSpec, old: Option<&Known>) -> Result<String> {
         if let Some(has) = old.map(|k| k.mac.as_str()).filter(|m| !m.is_empty()) {
             if !nic.mac.is_empty() && nic.mac != has {
                 let why = format!(
@@ -351,7 +343,7 @@ impl Write<'_> {
             }
             return Ok(has.to_owned());
         }
-        if !nic.mac.is_empty() || macs == Macs::OfTemplate {
+        if !nic.mac.is_empty() {
             return Ok(nic.mac.clone());
         }
         for _ in 0..8 {

@@ -6,6 +6,7 @@ use model::{
     quota::Limits,
     site::{Site, Sites},
 };
+use std::time::Duration;
 use uuid::Uuid;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +19,12 @@ pub struct Place {
     pub ready: bool,
     /// Its namespace has a network of its own; else its machines are on the pod network.
     pub own_network: bool,
+    /// It is to be looked at, whatever was applied.
+    pub look: bool,
+    /// A hash of what was applied.
+    pub shape: String,
+    /// Its hub takes nothing new: what is empty there is removed.
+    pub cordoned: bool,
 }
 
 /// What a reconciler needs of a VDC, deleted or not.
@@ -32,6 +39,8 @@ pub struct VdcWork {
     pub limits: Limits,
     pub version: i64,
     pub deleted: bool,
+    /// Its machines carry the names that it and its organization have now, or are on their way to.
+    pub named: bool,
     pub places: Vec<Place>,
 }
 
@@ -104,7 +113,7 @@ impl Store {
     pub async fn vdc_work(&self, id: Uuid) -> Result<Option<VdcWork>> {
         let found = sqlx::query!(
             r#"select v.org_id, o.name as org_name, v.name, v.namespace_name, v.enabled, v.vm_limit, v.cpu_limit, v.memory_limit_mb,
-                      v.storage_limit_mb, v.version, v.deleted_at is not null as "deleted!"
+                      v.storage_limit_mb, v.version, v.deleted_at is not null as "deleted!", v.named = o.name || '/' || v.name as "named!"
                from vdcs v join organizations o on o.id = v.org_id where v.id = $1"#,
             id
         )
@@ -113,8 +122,9 @@ impl Store {
         .map_err(mapped)?;
         let Some(v) = found else { return Ok(None) };
         let rows = sqlx::query!(
-            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!", own_network from places
-               where vdc_id = $1 and gone_at is null order by hub_id"#,
+            r#"select p.hub_id, p.namespace, p.namespace_uid, p.quota_uid, p.applied, p.ready_at is not null as "ready!", p.own_network,
+                      p.look, p.shape, h.cordoned
+               from places p join hubs h on h.id = p.hub_id where p.vdc_id = $1 and p.gone_at is null order by p.hub_id"#,
             id
         )
         .fetch_all(&self.pool)
@@ -130,6 +140,9 @@ impl Store {
                 applied: r.applied,
                 ready: r.ready,
                 own_network: r.own_network,
+                look: r.look,
+                shape: r.shape,
+                cordoned: r.cordoned,
             })
             .collect();
         Ok(Some(VdcWork {
@@ -147,6 +160,7 @@ impl Store {
             },
             version: v.version,
             deleted: v.deleted,
+            named: v.named,
             places,
         }))
     }
@@ -171,24 +185,84 @@ impl Store {
 
     /// None: the VDC is not on that hub yet.
     pub async fn place(&self, vdc: VdcId, hub: &HubId) -> Result<Option<Place>> {
-        let row = sqlx::query!(
-            r#"select hub_id, namespace, namespace_uid, quota_uid, applied, ready_at is not null as "ready!", own_network from places
-               where vdc_id = $1 and hub_id = $2 and gone_at is null"#,
-            vdc.0,
-            hub.0
+        let store = self.clone();
+        self.gathered.places.ask((vdc, hub.clone()), move |asks| store.clone().places_of(asks)).await
+    }
+
+    async fn places_of(self, asks: Vec<(VdcId, HubId)>) -> Result<Vec<Option<Place>>> {
+        let vdcs: Vec<Uuid> = asks.iter().map(|(vdc, _)| vdc.0).collect();
+        let hubs: Vec<String> = asks.iter().map(|(_, hub)| hub.0.clone()).collect();
+        let rows = sqlx::query!(
+            r#"select p.vdc_id, p.hub_id, p.namespace, p.namespace_uid, p.quota_uid, p.applied, p.ready_at is not null as "ready!", p.own_network,
+                      p.look, p.shape, h.cordoned
+               from places p join hubs h on h.id = p.hub_id
+               where (p.vdc_id, p.hub_id) in (select * from unnest($1::uuid[], $2::text[])) and p.gone_at is null"#,
+            &vdcs,
+            &hubs
         )
-        .fetch_optional(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(row.map(|r| Place {
-            hub: HubId(r.hub_id),
-            namespace: r.namespace,
-            namespace_uid: r.namespace_uid,
-            quota_uid: r.quota_uid,
-            applied: r.applied,
-            ready: r.ready,
-            own_network: r.own_network,
-        }))
+        let found = |(vdc, hub): &(VdcId, HubId)| {
+            let row = rows.iter().find(|r| r.vdc_id == vdc.0 && r.hub_id == hub.0);
+            row.map(|r| Place {
+                hub: hub.clone(),
+                namespace: r.namespace.clone(),
+                namespace_uid: r.namespace_uid.clone(),
+                quota_uid: r.quota_uid.clone(),
+                applied: r.applied,
+                ready: r.ready,
+                own_network: r.own_network,
+                look: r.look,
+                shape: r.shape.clone(),
+                cordoned: r.cordoned,
+            })
+        };
+        Ok(asks.iter().map(found).collect())
+    }
+
+    /// VDCs that have nothing more on a cordoned hub than their namespace, and that nobody works on.
+    pub async fn places_to_clear(&self) -> Result<Vec<(VdcId, OrgId)>> {
+        let rows = sqlx::query!(
+            "select distinct p.vdc_id, d.org_id from hubs h join places p on p.hub_id = h.id and p.gone_at is null
+             join vdcs d on d.id = p.vdc_id and d.deleted_at is null
+             where h.cordoned and h.state in ('ready', 'degraded') and place_is_empty(p.vdc_id, p.hub_id)
+               and not exists (select from work w where w.kind = 'vdc' and w.id = p.vdc_id) limit 100"
+        );
+        let rows = rows.fetch_all(&self.pool).await.map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (VdcId(r.vdc_id), OrgId(r.org_id))).collect())
+    }
+
+    /// Nothing is made there from now on, if nothing of the VDC is there and its hub is cordoned. False: it is needed, or not ours.
+    /// Whoever places a vApp holds the hub as well, so that none comes meanwhile.
+    pub async fn place_clear(&self, c: &Claim, hub: &HubId) -> Result<bool> {
+        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let cordoned = sqlx::query_scalar!("select cordoned from hubs where id = $1 for update", hub.0);
+        if cordoned.fetch_optional(&mut *tx).await.map_err(mapped)? != Some(true) {
+            return Ok(false);
+        }
+        let done = sqlx::query!(
+            "update places set ready_at = null, applied = null where vdc_id = $1 and hub_id = $2 and gone_at is null and place_is_empty($1, $2)
+             and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $3)",
+            c.id,
+            hub.0,
+            c.epoch
+        );
+        if done.execute(&mut *tx).await.map_err(mapped)?.rows_affected() == 0 {
+            return Ok(false);
+        }
+        // a vApp that lost its last VM is bound to nothing there
+        sqlx::query!(
+            "update vapps set hub_id = null, placement = null, placed_at = null, attempted_at = null
+             where vdc_id = $1 and hub_id = $2 and gone_at is null",
+            c.id,
+            hub.0
+        )
+        .execute(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        tx.commit().await.map_err(mapped)?;
+        Ok(true)
     }
 
     pub async fn place_made(&self, c: &Claim, hub: &HubId, namespace_uid: &str) -> Result<bool> {
@@ -206,15 +280,25 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    pub async fn place_applied(&self, c: &Claim, hub: &HubId, quota_uid: &str, version: i64) -> Result<bool> {
+    /// It is as version `version` of the VDC asks for; `shape` is a hash of what that is on a hub.
+    pub async fn place_applied(
+        &self,
+        c: &Claim,
+        hub: &HubId,
+        quota_uid: &str,
+        version: i64,
+        shape: &str,
+    ) -> Result<bool> {
         let done = sqlx::query!(
-            "update places set quota_uid = $3, applied = $4, ready_at = coalesce(ready_at, now()), last_error = ''
+            "update places set quota_uid = $3, applied = $4, ready_at = coalesce(ready_at, now()), last_error = '',
+                    shape = $6, look = false, looked_at = now(), drift = ''
              where vdc_id = $1 and hub_id = $2 and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $5)",
             c.id,
             hub.0,
             quota_uid,
             version,
-            c.epoch
+            c.epoch,
+            shape
         )
         .execute(&self.pool)
         .await
@@ -239,29 +323,96 @@ impl Store {
         Ok(())
     }
 
-    /// The namespace with that uid is proven to be gone, and nobody here asked for it: it is made anew when needed.
-    pub async fn place_vanished(&self, vdc: VdcId, hub: &HubId, namespace_uid: &str) -> Result<()> {
-        sqlx::query!(
-            "with lost as (update places set namespace_uid = null, quota_uid = null, applied = null, ready_at = null
-                           where vdc_id = $1 and hub_id = $2 and namespace_uid = $3 and gone_at is null returning vdc_id)
-             update network_places set ready_at = null, uid = case when form = 'cudn' then uid end
-             where vdc_id = (select vdc_id from lost) and hub_id = $2",
-            vdc.0,
-            hub.0,
-            namespace_uid
+    /// Places that nobody has looked at for so long are to be looked at, some at a time. Those on hubs that do not answer
+    /// have their turn when these do.
+    pub async fn places_look(&self, every: Duration) -> Result<()> {
+        let due = sqlx::query!(
+            "with due as (
+               select p.vdc_id, p.hub_id from places p join vdcs v on v.id = p.vdc_id join hubs h on h.id = p.hub_id
+               where p.gone_at is null and p.ready_at is not null and p.looked_at < now() - make_interval(secs => $1)
+                 and v.deleted_at is null and h.state <> 'unreachable'
+               order by p.looked_at limit 100 for update of p skip locked
+             ), marked as (
+               update places p set look = true, looked_at = now() from due
+               where p.vdc_id = due.vdc_id and p.hub_id = due.hub_id returning p.vdc_id
+             )
+             insert into work (kind, id, org_id, hub_id)
+             select 'vdc', v.id, v.org_id,
+                    coalesce((select min(hub_id) from places where vdc_id = v.id and gone_at is null having count(*) = 1), '')
+             from vdcs v where v.id in (select vdc_id from marked)
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(),
+                 failing = case when work.failing = 'failed' then '' else work.failing end",
+            every.as_secs_f64()
         )
         .execute(&self.pool)
         .await
         .map_err(mapped)?;
+        if due.rows_affected() > 0 {
+            self.work_bell.notify_one();
+        }
         Ok(())
     }
 
-    /// The namespace is proven to be gone.
+    /// Somebody changed something there by hand: an event, once until it is put back. False: the claim is not ours any more.
+    pub async fn place_drifted(&self, c: &Claim, hub: &HubId, vdc: &VdcWork, what: &str) -> Result<bool> {
+        let holds = sqlx::query_scalar!(
+            r#"with ours as (select from work where kind = 'vdc' and id = $1 and lease_epoch = $2),
+               news as (update places set drift = $4 where vdc_id = $1 and hub_id = $3 and drift <> $4 and exists (select from ours) returning vdc_id),
+               said as (insert into events (id, org_id, user_name, kind, object_kind, object_id, object_name, message)
+                        select $5, $6, 'hub', 'vdc.outside', 'vdc', vdc_id, $7, $8 from news)
+               select exists (select from ours) as "holds!""#,
+            c.id,
+            c.epoch,
+            hub.0,
+            what,
+            Uuid::now_v7(),
+            vdc.org.0,
+            vdc.name,
+            format!("VDC {}: {what}", vdc.name)
+        )
+        .fetch_one(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.bell.notify_one();
+        Ok(holds)
+    }
+
+    /// The namespace with that uid is proven to be gone, and nobody here asked for it: it is made anew when needed.
+    pub async fn place_vanished(&self, vdc: VdcId, hub: &HubId, namespace_uid: &str) -> Result<()> {
+        sqlx::query!(
+            "with lost as (update places set namespace_uid = null, quota_uid = null, applied = null, ready_at = null
+                           where vdc_id = $1 and hub_id = $2 and namespace_uid = $3 and gone_at is null returning vdc_id),
+             said as (insert into events (id, org_id, user_name, kind, object_kind, object_id, object_name, message)
+                      select $4, v.org_id, 'hub', 'vdc.outside', 'vdc', v.id, v.name,
+                             'VDC ' || v.name || ': On its hub its namespace was deleted by hand, with all that was in it. It is made anew.'
+                      from lost l join vdcs v on v.id = l.vdc_id)
+             update network_places set ready_at = null, uid = case when form = 'cudn' then uid end
+             where vdc_id = (select vdc_id from lost) and hub_id = $2",
+            vdc.0,
+            hub.0,
+            namespace_uid,
+            Uuid::now_v7()
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    /// The namespace is proven to be gone, and what was in it. A network that several VDCs share there goes with the last of them.
     pub async fn place_gone(&self, c: &Claim, hub: &HubId) -> Result<()> {
         sqlx::query!(
             "with gone as (update places set gone_at = now() where vdc_id = $1 and hub_id = $2
-                           and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $3) returning vdc_id)
-             delete from network_places where vdc_id = (select vdc_id from gone) and hub_id = $2 and form <> 'cudn'",
+                           and exists (select from work where kind = 'vdc' and id = $1 and lease_epoch = $3) returning vdc_id),
+                  shared as (select o.network_id from network_places o where o.hub_id = $2 and o.vdc_id <> $1),
+                  left_it as (delete from network_places where vdc_id = (select vdc_id from gone) and hub_id = $2
+                              and (form <> 'cudn' or network_id in (select network_id from shared))),
+                  last as (update network_places set stale = true, ready_at = null
+                           where vdc_id = (select vdc_id from gone) and hub_id = $2 and form = 'cudn'
+                             and network_id not in (select network_id from shared) returning network_id)
+             insert into work (kind, id, org_id) select 'network', id, org_id from networks where id in (select network_id from last)
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now()",
             c.id,
             hub.0,
             c.epoch

@@ -6,7 +6,7 @@ use crate::{
     query::{QuerySql, id, text, time, words},
 };
 use model::{
-    Action, Actor, Error, OrgId, Result, TaskId, UserId,
+    Action, Actor, Error, OrgId, Result, TaskId, UploadId, UserId,
     decide::{Resource, Scope},
     list::{ListQuery, Page},
     query::{Found, Numbered},
@@ -16,8 +16,24 @@ use sqlx::FromRow;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+/// Of open tasks: can what they make or wait for still be taken back?
+macro_rules! unbegun {
+    () => {
+        ", t.ended_at is null and case t.operation \
+             when 'vapp.create' then exists (select from vapps x where x.id = t.object_id and x.attempted_at is null and x.deleted_at is null) \
+             when 'vapp.copy' then exists (select from vapps x where x.id = t.object_id and x.attempted_at is null and x.deleted_at is null) \
+             when 'vm.create' then exists (select from vms x where x.id = t.object_id and x.attempted_at is null and x.uid is null and x.deleted_at is null) \
+             when 'vm.copy' then exists (select from vms x where x.id = t.object_id and x.attempted_at is null and x.uid is null and x.deleted_at is null) \
+             when 'disk.create' then exists (select from disks x where x.id = t.object_id and x.vm_id is null and x.attempted_at is null \
+                                             and x.uid is null and x.deleted_at is null) \
+             else false end as unbegun, \
+           (select u.id from uploads u where t.ended_at is null and t.operation = 'template.upload' and u.template_id = t.object_id \
+            and u.state = 'open' limit 1) as upload"
+    };
+}
+
 const SQL: ListSql = ListSql {
-    columns: concat!("t.*, o.name as org_name", living_columns!()),
+    columns: concat!("t.*, o.name as org_name", living_columns!(), unbegun!()),
     from: "tasks t join organizations o on o.id = t.org_id",
     count_from: "tasks t",
     living: "true",
@@ -81,6 +97,8 @@ struct Row {
     request_id: String,
     started_at: OffsetDateTime,
     ended_at: Option<OffsetDateTime>,
+    unbegun: bool,
+    upload: Option<Uuid>,
 }
 
 fn read(r: Row) -> Result<Task> {
@@ -102,6 +120,8 @@ fn read(r: Row) -> Result<Task> {
         request_id: r.request_id,
         started_at: r.started_at,
         ended_at: r.ended_at,
+        unbegun: r.unbegun,
+        upload: r.upload.map(UploadId),
     })
 }
 

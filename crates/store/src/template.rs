@@ -279,7 +279,7 @@ impl Store {
             r#"select c.id as catalog, c.org_id, t.source, t.spec, i.id as "item?" from catalogs c
                cross join (select distinct on (source) source, spec from hub_templates order by source, hub_id) t
                left join templates i on i.catalog_id = c.id and i.source = t.source and i.deleted_at is null
-               where c.from_hubs and c.deleted_at is null"#
+               where c.from_hubs and c.deleted_at is null order by t.source"#
         )
         .fetch_all(&self.pool)
         .await
@@ -287,32 +287,38 @@ impl Store {
         for r in rows {
             let Ok(spec) = serde_json::from_value::<TemplateSpec>(r.spec) else { continue };
             let id = r.item.unwrap_or_else(Uuid::now_v7);
-            sqlx::query!(
-                "insert into templates (id, catalog_id, org_id, name, description, source, by_instance, os, icon, vms, parameters)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-                 on conflict (id) do update set name = $4, description = $5, by_instance = $7, os = $8, icon = $9, vms = $10, parameters = $11,
-                     version = templates.version + 1, updated_at = now()
-                 where (templates.name, templates.description, templates.by_instance, templates.os, templates.icon, templates.vms, templates.parameters)
-                   is distinct from ($4, $5, $7, $8, $9, $10::jsonb, $11::jsonb)",
-                id,
-                r.catalog,
-                r.org_id,
-                spec.name,
-                spec.description,
-                r.source,
-                spec.by_instance,
-                spec.os,
-                spec.icon,
-                Json(&spec.vms) as _,
-                Json(&spec.parameters) as _
-            )
-            .execute(&self.pool)
-            .await
-            .or_else(|e| match mapped(e) {
-                // another replica was quicker, or two hubs name different things alike
-                model::Error::Taken(_) => Ok(Default::default()),
-                e => Err(e),
-            })?;
+            // two namespaces, or two hubs, may name different things alike: the second says where it is from
+            let namespace = r.source.split('/').nth(1).unwrap_or_default();
+            for name in [spec.name.clone(), format!("{} ({namespace})", spec.name)] {
+                let done = sqlx::query!(
+                    "insert into templates (id, catalog_id, org_id, name, description, source, by_instance, os, icon, vms, parameters)
+                     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
+                     where not exists (select from templates t where t.catalog_id = $2 and t.source = $6 and t.deleted_at is null and t.id <> $1)
+                     on conflict (id) do update set name = $4, description = $5, by_instance = $7, os = $8, icon = $9, vms = $10, parameters = $11,
+                         version = templates.version + 1, updated_at = now()
+                     where (templates.name, templates.description, templates.by_instance, templates.os, templates.icon, templates.vms, templates.parameters)
+                       is distinct from ($4, $5, $7, $8, $9, $10::jsonb, $11::jsonb)",
+                    id,
+                    r.catalog,
+                    r.org_id,
+                    name,
+                    spec.description,
+                    r.source,
+                    spec.by_instance,
+                    spec.os,
+                    spec.icon,
+                    Json(&spec.vms) as _,
+                    Json(&spec.parameters) as _
+                )
+                .execute(&self.pool)
+                .await;
+                match done.map_err(mapped) {
+                    Ok(_) => break,
+                    // or another replica was quicker, whose item is seen by now
+                    Err(model::Error::Taken(_)) => {}
+                    Err(e) => return Err(e),
+                }
+            }
         }
         Ok(())
     }

@@ -198,7 +198,9 @@ impl Store {
         }
         let file = UploadFile { id: Uuid::now_v7(), name: name.to_owned(), size: room.size, received: 0 };
         sqlx::query!(
-            "insert into upload_files (id, upload_id, name, size, sha256) values ($1, $2, $3, $4, $5)",
+            // what was said beforehand is of the first file
+            "insert into upload_files (id, upload_id, name, size, sha256) values ($1, $2, $3, $4, coalesce(nullif($5, ''),
+                 (select sha256 from uploads where id = $2 and not exists (select from upload_files where upload_id = $2)), ''))",
             file.id,
             upload.id.0,
             name,
@@ -468,7 +470,7 @@ impl Write<'_> {
         (link, ends_at): (&str, OffsetDateTime),
     ) -> Result<()> {
         sqlx::query!(
-            "insert into uploads (id, org_id, template_id, user_id, user_name, link, note, ends_at) values ($1, $2, $3, $4, $5, $6, $7, $8)",
+            "insert into uploads (id, org_id, template_id, user_id, user_name, link, note, ends_at, sha256) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             id.0,
             org.0,
             template.0,
@@ -476,7 +478,8 @@ impl Write<'_> {
             self.actor.name,
             link,
             spec.note,
-            ends_at
+            ends_at,
+            spec.sha256
         )
         .execute(&mut *self.tx)
         .await

@@ -6,6 +6,7 @@ use crate::{
     lease::{LeaseRow, lease_columns},
     list::{Build, ListSql, sort},
     metadata::{filter_metadata, filter_tag_inside},
+    placing::settle_networks,
     query::{QuerySql, bool, id, number, text, time, words},
     share::{GrantJson, owned_or_shared, shares_column},
     work::Claim,
@@ -267,7 +268,6 @@ pub struct VappWork {
     pub instance_of: Option<String>,
     pub parameters: Option<Vec<u8>>,
     pub instance_uid: Option<String>,
-    pub template_source: Option<String>,
     pub deleted: bool,
     pub gone: bool,
     pub vms_left: i64,
@@ -275,6 +275,16 @@ pub struct VappWork {
     pub vms_unmade: i64,
     pub cpus: i64,
     pub memory_mb: i64,
+}
+
+/// How committing a choice of a hub ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placed {
+    Done,
+    /// It is not this worker's any more, or its machines were begun meanwhile, or the hub was removed.
+    Lost,
+    /// A network of it came to live on another hub meanwhile: it is to be chosen anew.
+    Elsewhere,
 }
 
 impl Store {
@@ -313,12 +323,12 @@ impl Store {
     pub async fn vapp_work(&self, id: Uuid) -> Result<Option<VappWork>> {
         let r = sqlx::query!(
             r#"select a.org_id, o.name as org_name, a.vdc_id, d.name as vdc_name, a.name, a.hub_id, a.attempted_at is not null as "attempted!",
-                      a.instance_of, a.parameters, a.instance_uid, t.source as "source?", a.deleted_at is not null as "deleted!",
+                      a.instance_of, a.parameters, a.instance_uid, a.deleted_at is not null as "deleted!",
                       a.gone_at is not null as "gone!",
                       (select count(*) from vms v where v.vapp_id = a.id and v.gone_at is null) as "left!",
                       (select count(*) from vms v where v.vapp_id = a.id and v.deleted_at is null and v.uid is null) as "unmade!",
                       coalesce(s.cpus, 0)::bigint as "cpus!", coalesce(s.memory_mb, 0)::bigint as "memory!"
-               from vapps a join organizations o on o.id = a.org_id join vdcs d on d.id = a.vdc_id left join templates t on t.id = a.template_id
+               from vapps a join organizations o on o.id = a.org_id join vdcs d on d.id = a.vdc_id
                left join lateral (select sum(cpus) as cpus, sum(memory_mb) as memory_mb from vms v where v.vapp_id = a.id and v.deleted_at is null) s on true
                where a.id = $1"#,
             id
@@ -338,7 +348,6 @@ impl Store {
             instance_of: r.instance_of,
             parameters: r.parameters,
             instance_uid: r.instance_uid,
-            template_source: r.source.filter(|s| !s.is_empty()),
             deleted: r.deleted,
             gone: r.gone,
             vms_left: r.left,
@@ -349,8 +358,9 @@ impl Store {
     }
 
     /// Commits where it goes, and its machines with it. Not any more once a call was attempted, and only by the worker
-    /// that holds it.
-    pub async fn vapp_place(&self, c: &Claim, placement: &Placement) -> Result<bool> {
+    /// that holds it. From then on its networks live there: of two that place vApps on one network at the same time, the
+    /// second finds where the first went. `found`: its machines stand there already, and its networks are where they are.
+    pub async fn vapp_place(&self, c: &Claim, placement: &Placement, found: bool) -> Result<Placed> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
         let hub = placement.hub.as_ref().map(|h| h.0.clone());
         if hub.is_some() {
@@ -358,7 +368,7 @@ impl Store {
             let there =
                 sqlx::query!("select id from hubs where id = $1 for key share", hub).fetch_optional(&mut *tx).await;
             if there.map_err(mapped)?.is_none() {
-                return Ok(false);
+                return Ok(Placed::Lost);
             }
         }
         let done = sqlx::query!(
@@ -372,11 +382,18 @@ impl Store {
         .execute(&mut *tx)
         .await
         .map_err(mapped)?;
-        if done.rows_affected() == 1 && hub.is_some() {
+        if done.rows_affected() == 1 {
             sqlx::query!("update vms set hub_id = $2 where vapp_id = $1 and attempted_at is null", c.id, hub)
                 .execute(&mut *tx)
                 .await
                 .map_err(mapped)?;
+        }
+        if done.rows_affected() == 1
+            && let Some(hub) = &hub
+        {
+            if !found && !settle_networks(&mut tx, VappId(c.id), hub).await? {
+                return Ok(Placed::Elsewhere);
+            }
             // its machines can go on now
             sqlx::query!(
                 "insert into work (kind, id, org_id, hub_id, request_id) select 'vm', id, org_id, $2, $3 from vms
@@ -391,7 +408,7 @@ impl Store {
             .map_err(mapped)?;
         }
         tx.commit().await.map_err(mapped)?;
-        Ok(done.rows_affected() == 1)
+        Ok(if done.rows_affected() == 1 { Placed::Done } else { Placed::Lost })
     }
 
     /// Machines that came later go where the others are. Those that did so now.
@@ -449,10 +466,11 @@ impl Store {
 
     /// Was it deleted, and proven to be gone?
     pub async fn vapp_tombstone(&self, id: VappId) -> Result<bool> {
-        let gone = sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from vapps where id = $1"#, id.0)
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(mapped)?;
+        let gone =
+            sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from vapps where id = $1 and not lost"#, id.0)
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(mapped)?;
         Ok(gone.unwrap_or(false))
     }
 
@@ -535,6 +553,9 @@ impl Write<'_> {
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
+        if vapp.name != name {
+            self.vapp_renamed(vapp.id).await?;
+        }
         Ok(())
     }
 

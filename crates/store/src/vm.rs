@@ -12,6 +12,7 @@ use crate::{
 use model::{
     Action, Actor, Error, HubId, OrgId, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::{Resource, Scope},
+    hardware::Hardware,
     list::{ListQuery, Page},
     vm::{Besides, Disk, Once, Power, Seen, Vm, VmSpec},
 };
@@ -29,7 +30,7 @@ pub(crate) const SQL: ListSql = ListSql {
         ", ",
         original_lost!(),
         ", t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.vapp_id, a.name as vapp_name, a.instance_of is not null as by_template, \
-        t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, \
+        t.owner_id, coalesce(u.name, '') as owner_name, t.name, t.description, t.computer_name, t.cpus, t.memory_mb, t.instance_type, t.preference, t.hardware, \
         t.sizing_id, (select p.name from sizing_policies p where p.id = t.sizing_id) as sizing_name, \
         t.os, t.power, t.start_order, t.start_delay_s, t.generation, t.hub_id, h.state <> 'unreachable' as hub_answers, \
         d.namespace_name, t.hub_name, t.uid is not null as made, t.applied, t.obs_state, t.obs_reason, t.obs_cpus, t.obs_memory_mb, \
@@ -83,6 +84,8 @@ struct Row {
     cpus: i32,
     memory_mb: i64,
     instance_type: String,
+    preference: String,
+    hardware: Json<Hardware>,
     sizing_id: Option<Uuid>,
     sizing_name: Option<String>,
     disks: Json<Vec<Disk>>,
@@ -151,6 +154,8 @@ fn read(r: Row) -> Result<Vm> {
         cpus: r.cpus,
         memory_mb: r.memory_mb,
         instance_type: r.instance_type,
+        preference: r.preference,
+        hardware: r.hardware.0,
         sizing: r.sizing_id.map(SizingId).zip(r.sizing_name),
         disks: r.disks.0,
         nics: r.nics.0.into_iter().map(|n| n.read(&r.obs_nics)).collect(),
@@ -321,8 +326,8 @@ impl Write<'_> {
         let s = v.spec;
         sqlx::query!(
             "insert into vms (id, org_id, vdc_id, vapp_id, owner_id, name, description, computer_name, cpus, memory_mb, instance_type,
-                              preference, os, cloud_init, power, start_order, start_delay_s, hub_id, hub_name, updated_by, sizing_id)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+                              preference, os, cloud_init, power, start_order, start_delay_s, hub_id, hub_name, updated_by, sizing_id, hardware)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
             v.id.0,
             v.org.0,
             v.vdc.0,
@@ -343,26 +348,28 @@ impl Write<'_> {
             v.hub.map(|h| h.0.as_str()),
             v.hub_name,
             self.actor.name,
-            s.sizing.map(|p| p.0)
+            s.sizing.map(|p| p.0),
+            Json(&s.hardware) as _
         )
         .execute(&mut *self.tx)
         .await
         .map_err(mapped)?;
         self.lease_may_turn(v.id);
         if s.besides != Besides::default() {
-            self.vm_keep(v.id, &s.besides).await?;
+            self.vm_keep(v.id, &s.besides, false).await?;
         }
         self.vm_disks_insert((v.org, v.vdc, v.owner), v.id, &s.disks).await
     }
 
-    /// What a client set besides: kept, and told to nobody.
-    pub async fn vm_keep(&mut self, vm: VmId, besides: &Besides) -> Result<()> {
+    /// What a client set besides. `told`: its hub is to know of it.
+    pub async fn vm_keep(&mut self, vm: VmId, besides: &Besides, told: bool) -> Result<()> {
         let json = serde_json::to_value(besides).map_err(|e| Error::Internal(e.to_string()))?;
         sqlx::query!(
-            "update vms set besides = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            "update vms set besides = $2, generation = generation + case when $4 then 1 else 0 end, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
             vm.0,
             json,
-            self.actor.name
+            self.actor.name,
+            told
         )
         .execute(&mut *self.tx)
         .await

@@ -1,19 +1,22 @@
 //! What hubs report of VMs, and what happens there that nobody here asked for.
-use crate::{Store, constraint::mapped, nic::SeenNic};
+use crate::{Store, constraint::mapped, nic::SeenNic, together::Written};
 use model::{
     HubId, OrgId, Result, UserId, VappId, VmId,
     agent::System,
     vm::{Power, Seen},
 };
+use serde::{Serialize, Serializer};
 use sqlx::types::Json;
+use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// What a hub says of one of our VMs.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
     pub vm: Uuid,
     pub uid: String,
     pub resource_version: String,
+    #[serde(rename = "state", serialize_with = "as_key")]
     pub seen: Seen,
     pub reason: String,
     pub run_strategy: String,
@@ -35,65 +38,100 @@ pub struct Report {
     pub asked_memory_mb: Option<i64>,
 }
 
+fn as_key<S: Serializer>(seen: &Seen, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(seen.key())
+}
+
+/// The same, and who says so.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Said {
+    hub: String,
+    epoch: i64,
+    #[serde(flatten)]
+    report: Report,
+}
+
 impl Store {
     /// How a machine is, as whoever holds its hub sees it. Returns what changed; None: it is not the holder's to write.
-    pub async fn observe(&self, hub: &HubId, epoch: i64, r: &Report) -> Result<Option<Observed>> {
-        let row = sqlx::query!(
-            r#"update vms v set obs_state = $3, obs_reason = $4, obs_cpus = $5, obs_memory_mb = $6, obs_node = $7, obs_ips = $8,
-                      obs_guest_os = $9, obs_progress = $10, obs_restart = $11, obs_rv = $12, obs_at = now(), obs_nics = $15, obs_agent = $16, obs_guest = $17,
-                      obs_since = case when v.obs_state = $3 then v.obs_since else now() end
-               from (select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, obs_nics, obs_agent, obs_guest, outside from vms where id = $1 for update) b
-               where v.id = b.id and v.gone_at is null and v.hub_id = $13 and (v.uid is null or v.uid = $2)
-                 and exists (select from hubs where id = $13 and lease_epoch = $14)
-               returning v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.instance_type, v.deleted_at is not null as "deleted!",
-                         exists (select from strangers where hub_id = $13 and uid = $2) as "stranger!", b.obs_state as before, b.outside as "was_outside!",
-                         $16 and not b.obs_agent as "agent_came!",
-                         exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
-                                 and (n.removed_at is not null or (x.nic_id is not null
-                                      and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as "nics_leaving!",
-                         (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart, b.obs_nics, b.obs_agent, b.obs_guest)
-                           is distinct from ($3, $4, $8, $10, $5, $6, $11, $15, $16, $17) as "changed!""#,
-            r.vm,
-            r.uid,
-            r.seen.key(),
-            r.reason,
-            r.cpus,
-            r.memory_mb,
-            r.node,
-            &r.ips,
-            r.guest_os,
-            r.progress,
-            r.restart_needed,
-            r.resource_version,
-            hub.0,
-            epoch,
-            Json(&r.nics) as _,
-            r.agent,
-            Json(&r.system) as _
+    pub async fn observe(&self, hub: &HubId, epoch: i64, report: Report) -> Result<Option<Observed>> {
+        let (store, said) = (self.clone(), Said { hub: hub.0.clone(), epoch, report });
+        self.gathered.observed.write(said, move |asks| store.clone().observe_all(asks)).await
+    }
+
+    async fn observe_all(self, asks: Vec<Said>) -> Result<Vec<Written<Observed>>> {
+        // one machine once: a second word on it, as of an object on another hub, goes with the next
+        let mut first = HashSet::new();
+        let firsts: Vec<&Said> = asks.iter().filter(|a| first.insert(a.report.vm)).collect();
+        let rows = sqlx::query!(
+            r#"with asked as (
+                 select * from jsonb_to_recordset($1) as r (hub text, epoch bigint, vm uuid, uid text, resource_version text, state text, reason text,
+                   cpus integer, memory_mb bigint, node text, ips text[], nics jsonb, guest_os text, agent boolean, system jsonb,
+                   progress smallint, restart_needed boolean)
+               ), b as (
+                 select id, obs_state, obs_reason, obs_ips, obs_progress, obs_cpus, obs_memory_mb, obs_restart, obs_nics, obs_agent, obs_guest, outside
+                 from vms where id in (select vm from asked) for update skip locked
+               ), o as (
+                 update vms v set obs_state = r.state, obs_reason = r.reason, obs_cpus = r.cpus, obs_memory_mb = r.memory_mb, obs_node = r.node,
+                        obs_ips = r.ips, obs_guest_os = r.guest_os, obs_progress = r.progress, obs_restart = r.restart_needed, obs_rv = r.resource_version,
+                        obs_at = now(), obs_nics = r.nics, obs_agent = r.agent, obs_guest = r.system,
+                        obs_since = case when v.obs_state = r.state then v.obs_since else now() end
+                 from asked r join b on b.id = r.vm
+                 where v.id = b.id and v.gone_at is null and v.hub_id = r.hub and (v.uid is null or v.uid = r.uid)
+                   and exists (select from hubs h where h.id = r.hub and h.lease_epoch = r.epoch)
+                 returning v.id, v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation,
+                           v.instance_type, v.deleted_at is not null as deleted,
+                           exists (select from strangers s where s.hub_id = r.hub and s.uid = r.uid) as stranger, b.obs_state as before,
+                           b.outside as was_outside, r.agent and not b.obs_agent as agent_came,
+                           exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
+                                   and (n.removed_at is not null or (x.nic_id is not null
+                                        and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as nics_leaving,
+                           (b.obs_state, b.obs_reason, b.obs_ips, b.obs_progress, b.obs_cpus, b.obs_memory_mb, b.obs_restart, b.obs_nics, b.obs_agent, b.obs_guest)
+                             is distinct from (r.state, r.reason, r.ips, r.progress, r.cpus, r.memory_mb, r.restart_needed, r.nics, r.agent, r.system) as changed
+               )
+               select r.vm as "vm!", b.id is null and exists (select from vms v where v.id = r.vm) as "held!", o.org_id as "org_id?", o.owner_id as "owner_id?",
+                      o.vapp_id as "vapp_id?", o.name as "name?", o.power as "power?", o.uid as "uid?", o.applied as "applied?", o.generation as "generation?",
+                      o.cpus as "cpus?", o.memory_mb as "memory_mb?", o.hub_generation as "hub_generation?", o.instance_type as "instance_type?",
+                      o.deleted as "deleted?", o.stranger as "stranger?", o.before as "before?", o.was_outside as "was_outside?",
+                      o.agent_came as "agent_came?", o.nics_leaving as "nics_leaving?", o.changed as "changed?"
+               from asked r left join b on b.id = r.vm left join o on o.id = r.vm"#,
+            Json(&firsts) as _
         )
-        .fetch_optional(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(row.map(|o| Observed {
-            org: OrgId(o.org_id),
-            owner: o.owner_id.map(UserId),
-            vapp: VappId(o.vapp_id),
-            name: o.name,
-            power: Power::parse(&o.power).unwrap_or_default(),
-            known_uid: o.uid,
-            settled: o.applied == Some(o.generation),
-            deleted: o.deleted,
-            before: Seen::parse(&o.before).unwrap_or_default(),
-            cpus: o.cpus,
-            memory_mb: o.memory_mb,
-            typed: !o.instance_type.is_empty(),
-            hub_generation: o.hub_generation,
-            outside: o.was_outside,
-            changed: o.changed,
-            nics_leaving: o.nics_leaving,
-            stranger: o.stranger,
-            agent_came: o.agent_came,
-        }))
+        let mut became: HashMap<Uuid, Written<Observed>> = HashMap::new();
+        for r in rows {
+            let (vm, held) = (r.vm, r.held);
+            let met = (|| {
+                Some(Observed {
+                    org: OrgId(r.org_id?),
+                    owner: r.owner_id.map(UserId),
+                    vapp: VappId(r.vapp_id?),
+                    name: r.name?,
+                    power: Power::parse(&r.power?).unwrap_or_default(),
+                    known_uid: r.uid,
+                    settled: r.applied == r.generation,
+                    deleted: r.deleted?,
+                    before: Seen::parse(&r.before?).unwrap_or_default(),
+                    cpus: r.cpus?,
+                    memory_mb: r.memory_mb?,
+                    typed: !r.instance_type?.is_empty(),
+                    hub_generation: r.hub_generation,
+                    outside: r.was_outside?,
+                    changed: r.changed?,
+                    nics_leaving: r.nics_leaving?,
+                    stranger: r.stranger?,
+                    agent_came: r.agent_came?,
+                })
+            })();
+            let stands = match met {
+                Some(met) => Written::Done(met),
+                None if held => Written::Held,
+                None => Written::Not,
+            };
+            became.insert(vm, stands);
+        }
+        Ok(asks.iter().map(|a| became.remove(&a.report.vm).unwrap_or(Written::Held)).collect())
     }
 
     /// Names what somebody did on the hub by hand; empty: it is as it was asked for again.
@@ -120,7 +158,15 @@ impl Store {
 
     /// Is or was there a VM with that id? If so: whether it is proven to be gone.
     pub async fn vm_tombstone(&self, id: Uuid) -> Result<Option<bool>> {
-        sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from vms where id = $1"#, id)
+        sqlx::query_scalar!(r#"select gone_at is not null as "gone!" from vms where id = $1 and not lost"#, id)
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(mapped)
+    }
+
+    /// The VM whose object that is, by its uid alone: somebody may have taken its labels off.
+    pub async fn vm_with_uid(&self, hub: &HubId, uid: &str) -> Result<Option<Uuid>> {
+        sqlx::query_scalar!("select id from vms where hub_id = $1 and uid = $2 and gone_at is null", hub.0, uid)
             .fetch_optional(&self.pool)
             .await
             .map_err(mapped)

@@ -6,13 +6,17 @@ use crate::{
     disk_work::{VmDiskWork, gone_with_vm},
     nic, quota,
     snapshot::{RevertWork, SnapshotWork},
+    together::Written,
     work::Claim,
 };
 use model::{
     Error, HubId, OrgId, Result, SizingId, UserId, VappId, VdcId, VmId,
+    hardware::Hardware,
     quota::Amount,
-    vm::{Once, Power, Seen},
+    vm::{Besides, Once, Power, Seen},
 };
+use sqlx::types::Json;
+use std::collections::HashMap;
 use uuid::Uuid;
 
 /// What a reconciler needs of a VM, deleted or not.
@@ -41,6 +45,7 @@ pub struct VmWork {
     /// What affinity rules ask of it.
     pub affinity: Vec<AffinityTerm>,
     pub preference: String,
+    pub hardware: Hardware,
     pub disks: Vec<VmDiskWork>,
     pub snapshots: Vec<SnapshotWork>,
     pub revert: Option<RevertWork>,
@@ -75,10 +80,16 @@ pub struct VmWork {
 }
 
 impl Store {
+    /// A VM with all that it is made of. None: there is none with that id.
     pub async fn vm_work(&self, id: Uuid) -> Result<Option<VmWork>> {
-        let r = sqlx::query!(
-            r#"select v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
-                      v.preference, v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
+        let store = self.clone();
+        self.gathered.vms.ask(id, move |ids| store.clone().vms_work(ids)).await?.transpose()
+    }
+
+    async fn vms_work(self, ids: Vec<Uuid>) -> Result<Vec<Option<Result<VmWork>>>> {
+        let rows = sqlx::query!(
+            r#"select v.id, v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
+                      v.preference, v.hardware as "hardware: Json<Hardware>", v.besides as "besides: Json<Besides>", v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
@@ -90,78 +101,90 @@ impl Store {
                       a.instance_of as "instance_of?", coalesce(u.name, '') as "owner_name!",
                       coalesce((select offers from hubs where id = v.hub_id), '{}') as "offers!"
                from vms v join organizations o on o.id = v.org_id join vdcs d on d.id = v.vdc_id join vapps a on a.id = v.vapp_id
-               left join users u on u.id = v.owner_id where v.id = $1"#,
-            id
+               left join users u on u.id = v.owner_id where v.id = any($1)"#,
+            &ids
         )
-        .fetch_optional(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        let Some(r) = r else { return Ok(None) };
-        let odd = |what: &str| Error::Internal(format!("VM {id}: {what} can't be read"));
         // read after the generation: they may be newer than it, and never older
-        let disks = self.vm_disks_work(VmId(id), &HubId(r.hub_id.clone().unwrap_or_default())).await?;
-        // few machines have these: the others are spared the questions
-        let (snapshots, revert) = if r.snapshots { self.snapshots_work(VmId(id)).await? } else { Default::default() };
-        let affinity = if r.rules { self.affinity_terms(VmId(id)).await? } else { Vec::new() };
-        Ok(Some(VmWork {
-            id: VmId(id),
-            org: OrgId(r.org_id),
-            org_name: r.org_name,
-            vdc: VdcId(r.vdc_id),
-            vdc_name: r.vdc_name,
-            vapp: VappId(r.vapp_id),
-            vapp_name: r.vapp_name,
-            vapp_attempted: r.vapp_attempted,
-            instance_of: r.instance_of,
-            instance_made: r.instance_made,
-            owner: r.owner_id.map(UserId),
-            owner_name: r.owner_name,
-            name: r.name,
-            description: r.description,
-            computer_name: r.computer_name,
-            cpus: r.cpus,
-            memory_mb: r.memory_mb,
-            instance_type: r.instance_type,
-            sizing: r.sizing_id.map(SizingId),
-            affinity,
-            preference: r.preference,
-            disks,
-            snapshots,
-            revert,
-            offers: r.offers,
-            nics: self.nics_work(VmId(id)).await?,
-            nics_set: r.nics_set,
-            nics_leaving: r.nics_leaving,
-            cloud_init: r.cloud_init,
-            os: r.os,
-            guest_changed: r.guest_generation > r.applied.unwrap_or(0),
-            power: Power::parse(&r.power).ok_or_else(|| odd("power"))?,
-            start_order: r.start_order,
-            start_delay_s: r.start_delay_s,
-            generation: r.generation,
-            once: Once::parse(&r.once).zip(r.once_id),
-            once_done: r.once_done,
-            hub: r.hub_id.map(HubId),
-            hub_name: r.hub_name,
-            uid: r.uid,
-            attempted: r.attempted_at.is_some(),
-            applied: r.applied,
-            seen: Seen::parse(&r.obs_state).ok_or_else(|| odd("state"))?,
-            outside: !r.outside.is_empty(),
-            restart_needed: r.obs_restart,
-            deleted: r.deleted_at.is_some(),
-            gone: r.gone_at.is_some(),
-        }))
+        let on: Vec<(Uuid, &str)> = rows.iter().map(|r| (r.id, r.hub_id.as_deref().unwrap_or_default())).collect();
+        let mut disks = self.vm_disks_work(&on).await?;
+        let mut nics = self.nics_work(&ids).await?;
+        let mut all = HashMap::new();
+        for r in rows {
+            // few machines have these: the others are spared the questions
+            let (snapshots, revert) =
+                if r.snapshots { self.snapshots_work(VmId(r.id)).await? } else { Default::default() };
+            let affinity = if r.rules { self.affinity_terms(VmId(r.id)).await? } else { Vec::new() };
+            let odd = |what: &str| Error::Internal(format!("VM {}: {what} can't be read", r.id));
+            let vm = (|| {
+                Ok(VmWork {
+                    id: VmId(r.id),
+                    org: OrgId(r.org_id),
+                    org_name: r.org_name,
+                    vdc: VdcId(r.vdc_id),
+                    vdc_name: r.vdc_name,
+                    vapp: VappId(r.vapp_id),
+                    vapp_name: r.vapp_name,
+                    vapp_attempted: r.vapp_attempted,
+                    instance_of: r.instance_of,
+                    instance_made: r.instance_made,
+                    owner: r.owner_id.map(UserId),
+                    owner_name: r.owner_name,
+                    name: r.name,
+                    description: r.description,
+                    computer_name: r.computer_name,
+                    cpus: r.cpus,
+                    memory_mb: r.memory_mb,
+                    instance_type: r.instance_type,
+                    sizing: r.sizing_id.map(SizingId),
+                    affinity,
+                    preference: r.preference,
+                    hardware: r.hardware.with(&r.besides),
+                    disks: disks.remove(&r.id).unwrap_or_default(),
+                    snapshots,
+                    revert,
+                    offers: r.offers,
+                    nics: nics.remove(&r.id).unwrap_or_default(),
+                    nics_set: r.nics_set,
+                    nics_leaving: r.nics_leaving,
+                    cloud_init: r.cloud_init,
+                    os: r.os,
+                    guest_changed: r.guest_generation > r.applied.unwrap_or(0),
+                    power: Power::parse(&r.power).ok_or_else(|| odd("power"))?,
+                    start_order: r.start_order,
+                    start_delay_s: r.start_delay_s,
+                    generation: r.generation,
+                    once: Once::parse(&r.once).zip(r.once_id),
+                    once_done: r.once_done,
+                    hub: r.hub_id.map(HubId),
+                    hub_name: r.hub_name,
+                    uid: r.uid,
+                    attempted: r.attempted_at.is_some(),
+                    applied: r.applied,
+                    seen: Seen::parse(&r.obs_state).ok_or_else(|| odd("state"))?,
+                    outside: !r.outside.is_empty(),
+                    restart_needed: r.obs_restart,
+                    deleted: r.deleted_at.is_some(),
+                    gone: r.gone_at.is_some(),
+                })
+            })();
+            all.insert(r.id, vm);
+        }
+        Ok(ids.iter().map(|id| all.get(id).cloned()).collect())
     }
 
     /// From now on something of it may be on its hub: it never goes to another one. Its vApp neither.
-    pub async fn vm_attempted(&self, c: &Claim) -> Result<bool> {
+    /// False: it was deleted, given to another worker or sent to another hub meanwhile.
+    pub async fn vm_attempted(&self, c: &Claim, hub: &HubId) -> Result<bool> {
         let mut tx = self.pool.begin().await.map_err(mapped)?;
         let vapp = sqlx::query_scalar!(
-            "update vms set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id is not null and deleted_at is null
+            "update vms set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id = $3 and deleted_at is null
              and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $2) returning vapp_id",
             c.id,
-            c.epoch
+            c.epoch,
+            hub.0
         )
         .fetch_optional(&mut *tx)
         .await
@@ -192,7 +215,7 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// The hub was brought to that generation.
+    /// The hub was brought to that generation. False: the claim is not ours any more.
     pub async fn vm_applied(
         &self,
         c: &Claim,
@@ -200,19 +223,48 @@ impl Store {
         at_hub: Option<i64>,
         once: Option<Uuid>,
     ) -> Result<bool> {
-        let done = sqlx::query!(
-            "update vms set applied = $2, once_done = coalesce($4, once_done), problem = '', hub_generation = coalesce($5, hub_generation) where id = $1
-             and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $3)",
-            c.id,
-            generation,
-            c.epoch,
-            once,
-            at_hub
+        let (store, applied) = (self.clone(), Applied { vm: c.id, epoch: c.epoch, generation, at_hub, once });
+        let done = self.gathered.applied.write(applied, move |asks| store.clone().vms_applied(asks));
+        Ok(done.await?.is_some())
+    }
+
+    async fn vms_applied(self, asks: Vec<Applied>) -> Result<Vec<Written<()>>> {
+        let vms: Vec<Uuid> = asks.iter().map(|a| a.vm).collect();
+        let epochs: Vec<i64> = asks.iter().map(|a| a.epoch).collect();
+        let generations: Vec<i64> = asks.iter().map(|a| a.generation).collect();
+        let at_hub: Vec<Option<i64>> = asks.iter().map(|a| a.at_hub).collect();
+        let once: Vec<Option<Uuid>> = asks.iter().map(|a| a.once).collect();
+        let rows = sqlx::query!(
+            r#"with asked as (
+                 select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[]) with ordinality
+                   as a (id, epoch, generation, at_hub, once, n)
+               ), free as (
+                 select id from vms where id = any($1) for update skip locked
+               ), done as (
+                 update vms v set applied = a.generation, once_done = coalesce(a.once, v.once_done), problem = '',
+                        hub_generation = coalesce(a.at_hub, v.hub_generation)
+                 from asked a join free using (id)
+                 where v.id = a.id and exists (select from work w where w.kind = 'vm' and w.id = a.id and w.lease_epoch = a.epoch)
+                 returning v.id
+               )
+               select exists (select from done d where d.id = a.id) as "done!",
+                      not exists (select from free f where f.id = a.id) and exists (select from vms v where v.id = a.id) as "held!"
+               from asked a order by a.n"#,
+            &vms,
+            &epochs,
+            &generations,
+            &at_hub as &[Option<i64>],
+            &once as &[Option<Uuid>]
         )
-        .execute(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)?;
-        Ok(done.rows_affected() == 1)
+        let became = |done, held| match (done, held) {
+            (true, _) => Written::Done(()),
+            (false, true) => Written::Held,
+            (false, false) => Written::Not,
+        };
+        Ok(rows.into_iter().map(|r| became(r.done, r.held)).collect())
     }
 
     /// Why it can't be brought to what was asked for; empty: nothing is in the way.
@@ -316,6 +368,16 @@ impl Store {
         });
         Ok(before.collect())
     }
+}
+
+/// What was brought to a hub.
+#[derive(Clone, Debug)]
+pub(crate) struct Applied {
+    vm: Uuid,
+    epoch: i64,
+    generation: i64,
+    at_hub: Option<i64>,
+    once: Option<Uuid>,
 }
 
 /// A machine that starts before another one.

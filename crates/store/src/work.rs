@@ -183,13 +183,20 @@ impl Store {
 
     /// Is it still ours to work on?
     pub async fn claim_holds(&self, c: &Claim) -> Result<bool> {
+        let store = self.clone();
+        self.gathered.holds.ask(c.clone(), move |asks| store.clone().claims_hold(asks)).await
+    }
+
+    async fn claims_hold(self, claims: Vec<Claim>) -> Result<Vec<bool>> {
+        let (kinds, ids, epochs) = columns(&claims);
         sqlx::query_scalar!(
-            r#"select exists (select from work where kind = $1 and id = $2 and lease_epoch = $3 and lease_until > now()) as "holds!""#,
-            c.kind.key(),
-            c.id,
-            c.epoch
+            r#"select exists (select from work w where w.kind = c.kind and w.id = c.id and w.lease_epoch = c.epoch and w.lease_until > now()) as "holds!"
+               from unnest($1::text[], $2::uuid[], $3::bigint[]) with ordinality as c (kind, id, epoch, n) order by c.n"#,
+            &kinds,
+            &ids,
+            &epochs
         )
-        .fetch_one(&self.pool)
+        .fetch_all(&self.pool)
         .await
         .map_err(mapped)
     }
@@ -205,6 +212,34 @@ impl Store {
 
     /// It is as it was asked for. A wish that came meanwhile keeps the row.
     pub async fn work_done(&self, c: &Claim) -> Result<()> {
+        let store = self.clone();
+        match self.gathered.done.ask(c.clone(), move |asks| store.clone().works_done(asks)).await? {
+            true => Ok(()),
+            false => self.work_done_alone(c).await,
+        }
+    }
+
+    /// Whether each was written. Rows that somebody holds are left out: who waits for one while holding others may wait for ever.
+    async fn works_done(self, claims: Vec<Claim>) -> Result<Vec<bool>> {
+        let (kinds, ids, epochs) = columns(&claims);
+        let wanted: Vec<i64> = claims.iter().map(|c| c.wanted).collect();
+        let done = sqlx::query!(
+            "with free as (select w.kind, w.id from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[]) as c (kind, id, epoch, wanted)
+                           join work w on w.kind = c.kind and w.id = c.id and w.lease_epoch = c.epoch and w.wanted = c.wanted
+                           for update of w skip locked)
+             delete from work w using free where w.kind = free.kind and w.id = free.id returning w.kind, w.id",
+            &kinds,
+            &ids,
+            &epochs,
+            &wanted
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(claims.iter().map(|c| done.iter().any(|r| r.id == c.id && r.kind == c.kind.key())).collect())
+    }
+
+    async fn work_done_alone(&self, c: &Claim) -> Result<()> {
         let gone = sqlx::query!(
             "delete from work where kind = $1 and id = $2 and lease_epoch = $3 and wanted = $4",
             c.kind.key(),
@@ -391,4 +426,10 @@ impl Store {
         });
         Ok(items.collect())
     }
+}
+
+/// Claims as a query for many takes them.
+fn columns(claims: &[Claim]) -> (Vec<String>, Vec<Uuid>, Vec<i64>) {
+    let kinds = claims.iter().map(|c| c.kind.key().to_owned()).collect();
+    (kinds, claims.iter().map(|c| c.id).collect(), claims.iter().map(|c| c.epoch).collect())
 }

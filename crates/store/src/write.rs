@@ -115,7 +115,7 @@ impl Write<'_> {
     }
 
     /// Commits what follows from something that was recorded when it was asked for.
-    pub(crate) async fn commit_as_recorded(self) -> Result<()> {
+    pub async fn commit_as_recorded(self) -> Result<()> {
         self.tx.commit().await.map_err(mapped)?;
         self.store.bell.notify_one();
         self.store.work_bell.notify_one();
@@ -209,7 +209,7 @@ impl Write<'_> {
             "insert into tasks (id, org_id, user_id, user_name, operation, object_kind, object_id, object_name, status, progress,
                                 request_id, started_at, ended_at, deadline)
              values ($1, $2, $3, $4, $5, $6, $7, $8, $10, case when $11 then 100 end, $9, now(),
-                     case when $11 then clock_timestamp() end, now() + case when $11 then interval '0' else interval '1 hour' end)",
+                     case when $11 then clock_timestamp() end, now() + case when $11 then interval '0' else make_interval(secs => $12) end)",
             task.0,
             r.org.0,
             user,
@@ -220,7 +220,8 @@ impl Write<'_> {
             r.name,
             origin.request_id,
             status,
-            over
+            over,
+            self.store.deadline.as_secs_f64()
         )
         .execute(&mut *self.tx)
         .await

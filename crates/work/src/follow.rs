@@ -5,7 +5,7 @@ use crate::{
     drill::{Step, at},
     follow_disks::{self, Disks},
     queue::Outcome,
-    report, settle,
+    reconcile, report, settle,
 };
 use futures::{StreamExt, stream};
 use hub::{
@@ -15,7 +15,7 @@ use hub::{
     shape::names::ours,
     watch::{Event, Follow},
 };
-use model::{HubId, Kind, Result, VmId, event::Change};
+use model::{Error, HubId, Kind, Result, VmId, event::Change};
 use std::{
     collections::{HashMap, HashSet},
     pin::pin,
@@ -44,8 +44,8 @@ impl Late {
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 /// So many machines are written down before more is heard.
 const TOGETHER: usize = 64;
-/// And so many of them at once: others need the database too.
-const AT_ONCE: usize = 4;
+/// And so many of them at once: what is asked for at the same moment goes to the database together.
+const AT_ONCE: usize = 16;
 /// Nothing waits longer than this to be written, whatever else is heard.
 const LONGEST: Duration = Duration::from_millis(100);
 
@@ -57,8 +57,8 @@ pub(crate) struct Known {
     pub(crate) volumes: HashMap<Key, Box<VolumePart>>,
     /// Which VM a volume is a disk of.
     used_by: HashMap<Key, Key>,
-    /// The last that was heard is that nothing is heard.
-    silent: bool,
+    /// The last that was heard is that nothing is heard, and why.
+    silent: Option<Trouble>,
     /// It has VMs as a kind, or had.
     served: bool,
     late: Late,
@@ -82,14 +82,17 @@ impl Known {
 
 pub(crate) fn volumes_of(vm: &VmPart) -> impl Iterator<Item = Key> {
     let named = vm.disks.iter().filter(|d| !d.volume.is_empty());
-    named.map(|d| Key::new(&vm.meta.key.namespace, &d.volume))
+    named.map(|d| vm.meta.key.beside(&d.volume))
 }
 
 /// What is reported of a machine, and no more: there may be ten thousands.
 fn small(vm: VmPart) -> VmPart {
     let disks = vm.disks.into_iter().filter(|d| !d.volume.is_empty());
-    let disks =
-        disks.map(|d| AskedDisk { name: d.name, volume: d.volume, cdrom: d.cdrom, ..AskedDisk::default() }).collect();
+    let kept = |d: AskedDisk| {
+        let AskedDisk { name, volume, cdrom, no_snapshot, .. } = d;
+        AskedDisk { name, volume, cdrom, no_snapshot, ..AskedDisk::default() }
+    };
+    let disks = disks.map(kept).collect();
     let (nics, notes) = Default::default();
     VmPart { disks, nics, notes, preference: None, computer_name: String::new(), ..vm }
 }
@@ -119,13 +122,18 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                     if epoch.borrow().is_some() {
                         // and once more: what the one before us had under way may come after our own
                         known.late.reports.extend(known.vms.keys().cloned());
+                        match &known.silent {
+                            Some(trouble) => silent(&shared, &hub, trouble).await,
+                            None if known.served => answers(&shared, &hub).await,
+                            None => {}
+                        }
                     }
                     known.vms.keys().cloned().collect()
                 }
                 Err(_) => return,
             },
             () = std::future::ready(()), if full => Vec::new(),
-            Some(event) = vms.next() => on_vm(&shared, &hub, &mut known, event).await,
+            Some(event) = vms.next() => on_vm(&shared, &hub, ours.is_some(), &mut known, event).await,
             Some(event) = instances.next() => on_instance(&mut known, event),
             Some(event) = volumes.next() => {
                 follow_disks::heard(&shared, &hub, ours, &mut known.disks, &event).await;
@@ -185,15 +193,22 @@ async fn write(
     reports.buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await
 }
 
-async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {
+/// `ours`: whether a hub answers is for the replica to say that holds it; another one's way there may be cut.
+async fn on_vm(shared: &Shared, hub: &HubId, ours: bool, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {
+    let was_silent = known.silent.is_some();
+    if !matches!(event, Event::Trouble(_)) {
+        known.silent = None;
+    }
+    // a watch that goes on where it was cut shows no list
+    if ours && (was_silent || matches!(event, Event::Snapshot(_) | Event::Alive(_))) && known.silent.is_none() {
+        answers(shared, hub).await;
+    }
     match event {
         Event::Snapshot(all) => {
             known.vms.clear();
             known.used_by.clear();
             all.into_iter().for_each(|vm| drop(known.put(vm)));
-            known.silent = false;
             known.served = true;
-            answers(shared, hub).await;
             if let Err(e) = compare(shared, hub, known).await {
                 tracing::debug!(hub_id = %hub, error = %e, "a hub's list could not be compared");
                 known.late.compare = true;
@@ -201,17 +216,9 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             known.vms.keys().cloned().collect()
         }
         Event::Changed(vm) => {
-            let key = known.put(vm);
-            // a watch that goes on where it was cut shows no list
-            if std::mem::take(&mut known.silent) {
-                answers(shared, hub).await;
-            }
-            vec![key]
+            vec![known.put(vm)]
         }
         Event::Gone { key, uid } => {
-            if std::mem::take(&mut known.silent) {
-                answers(shared, hub).await;
-            }
             if let Some(vm) = known.take(&key)
                 && let Err(e) = gone(shared, hub, &vm, &uid).await
             {
@@ -220,25 +227,16 @@ async fn on_vm(shared: &Shared, hub: &HubId, known: &mut Known, event: Event<VmP
             }
             Vec::new()
         }
-        Event::Alive(_) => {
-            known.silent = false;
-            answers(shared, hub).await;
-            Vec::new()
-        }
+        Event::Alive(_) => Vec::new(),
         // a hub for clusters alone: it answers, and what it lacks is for its checks to say
         Event::Trouble(hub::Error::NotServed(_)) if !known.served => Vec::new(),
         Event::Trouble(e) => {
-            known.silent = true;
             metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => e.key()).increment(1);
             let trouble = Trouble { kind: e.key().into(), message: e.message(), next_step: e.next_step().into() };
-            match at(Step::HubSilent, shared.store.hub_silent(hub, &trouble)).await {
-                Ok(true) => {
-                    tracing::warn!(hub_id = %hub, error = %e, "the hub does not answer");
-                    tell_of_hub(shared).await;
-                }
-                Ok(false) => {}
-                Err(e) => tracing::debug!(error = %e, "a hub's silence could not be written"),
+            if ours {
+                silent(shared, hub, &trouble).await;
             }
+            known.silent = Some(trouble);
             Vec::new()
         }
     }
@@ -256,6 +254,17 @@ async fn again(shared: &Shared, hub: &HubId, known: &mut Known) -> Vec<Key> {
         known.late.compare = true;
     }
     late.reports.into_iter().collect()
+}
+
+async fn silent(shared: &Shared, hub: &HubId, why: &Trouble) {
+    match at(Step::HubSilent, shared.store.hub_silent(hub, why)).await {
+        Ok(true) => {
+            tracing::warn!(hub_id = %hub, error = why.message, "the hub does not answer");
+            tell_of_hub(shared).await;
+        }
+        Ok(false) => {}
+        Err(e) => tracing::debug!(error = %e, "a hub's silence could not be written"),
+    }
 }
 
 async fn answers(shared: &Shared, hub: &HubId) {
@@ -326,6 +335,7 @@ async fn compare(shared: &Shared, hub: &HubId, known: &Known) -> Result<()> {
     let there: std::collections::HashSet<&str> = known.vms.values().map(|vm| vm.meta.uid.as_str()).collect();
     let uids: Vec<String> = there.iter().map(|uid| (*uid).to_owned()).collect();
     shared.store.strangers_left(hub, VIRTUAL_MACHINES.kind, &uids).await?;
+    let mut mended = true;
     for (vm, uid, deleted) in shared.store.vms_expected(hub).await? {
         if there.contains(uid.as_str()) {
             continue;
@@ -339,11 +349,17 @@ async fn compare(shared: &Shared, hub: &HubId, known: &Known) -> Result<()> {
         let Some(place) = shared.store.place(work.vdc, hub).await? else { continue };
         let key = Key::new(&place.namespace, &work.hub_name);
         let client = shared.hubs.client(hub).await?;
-        if client.is_gone(&VIRTUAL_MACHINES, &key, &uid).await == Ok(true) {
-            missing(shared, hub, vm, &uid).await?;
+        match client.is_gone(&VIRTUAL_MACHINES, &key, &uid).await {
+            Ok(true) => missing(shared, hub, vm, &uid).await?,
+            // it is made just now, or somebody took its labels off while nobody watched
+            Ok(false) => mended &= reconcile::vm::put_back(shared, hub, &key, vm.0, &uid).await?,
+            Err(_) => {}
         }
     }
-    Ok(())
+    match mended {
+        true => Ok(()),
+        false => Err(Error::Unavailable("labels could not be put back on a hub yet".into())),
+    }
 }
 
 async fn gone(shared: &Shared, hub: &HubId, vm: &VmPart, uid: &str) -> Result<()> {

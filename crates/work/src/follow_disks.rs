@@ -181,9 +181,10 @@ fn one(volume: Option<&VolumePart>, settled: bool) -> DiskReport {
     DiskReport {
         seen,
         reason: v.problem.clone().unwrap_or_default(),
-        volume: v.meta.key.name.clone(),
+        volume: v.meta.key.name.to_string(),
         size_mb: None,
         waits: false,
+        no_snapshot: String::new(),
         progress: v.progress.map(i16::from).filter(|_| seen == DiskSeen::Making),
     }
 }
@@ -194,13 +195,14 @@ pub(crate) async fn of_vm(shared: &Shared, hub: &HubId, epoch: i64, vm: Uuid, se
     let disks = seen.vm.disks.iter().filter(|d| !d.volume.is_empty());
     let reports: Vec<(String, DiskReport)> = disks
         .map(|d| {
-            let volume = seen.volumes.iter().find(|v| v.meta.key.name == d.volume);
+            let volume = seen.volumes.iter().find(|v| *v.meta.key.name == *d.volume);
             let waits = d.cdrom && seen.instance.as_ref().is_some_and(|i| !i.discs.contains(&d.name));
-            (d.name.clone(), DiskReport { volume: d.volume.clone(), waits, ..one(volume, settled) })
+            let no_snapshot = d.no_snapshot.clone().unwrap_or_default();
+            (d.name.clone(), DiskReport { volume: d.volume.clone(), waits, no_snapshot, ..one(volume, settled) })
         })
         .collect();
     if reports.is_empty() {
         return Ok(false);
     }
-    shared.store.observe_vm_disks(hub, epoch, vm, &reports).await
+    shared.store.observe_vm_disks(hub, epoch, vm, reports).await
 }

@@ -1,6 +1,7 @@
 //! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has.
 use crate::{
     Shared,
+    differences::Differences,
     drill::{Step, at},
     follow, instances, leases, settle, templates,
 };
@@ -13,7 +14,7 @@ use hub::{
     shape::{names::HUB, namespace},
 };
 use model::{
-    HubId, Result,
+    HubId, Kind, Result,
     hub::{CheckState, HubCheck, HubState},
 };
 use std::{collections::HashMap, sync::Arc};
@@ -45,6 +46,7 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut kept: HashMap<HubId, Kept> = HashMap::new();
     let mut tasks: JoinSet<()> = JoinSet::new();
     let mut swept = Instant::now();
+    let mut differences = Differences::default();
     while !*stop.borrow() {
         match shared.store.credentials_of_hubs().await {
             Ok(hubs) => {
@@ -81,8 +83,15 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             if let Err(e) = settle::sweep(&shared).await {
                 tracing::debug!(error = %e, "open tasks could not be looked at");
             }
+            if let Err(e) = clear_cordoned(&shared).await {
+                tracing::debug!(error = %e, "cordoned hubs could not be looked at");
+            }
         }
         leases::sweep(&shared).await;
+        differences.look(&shared).await;
+        if let Err(e) = shared.store.places_look(shared.times.drift).await {
+            tracing::debug!(error = %e, "places could not be looked at");
+        }
         while tasks.try_join_next().is_some() {}
         tokio::select! {
             () = tokio::time::sleep(shared.times.look) => {}
@@ -90,6 +99,14 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         }
     }
     tasks.shutdown().await;
+}
+
+/// VDCs leave a cordoned hub when they have nothing there any more.
+async fn clear_cordoned(shared: &Shared) -> Result<()> {
+    for (vdc, org) in shared.store.places_to_clear().await? {
+        shared.store.enqueue(Kind::Vdc, vdc, org, "").await?;
+    }
+    Ok(())
 }
 
 fn internal(e: &model::Error) -> String {

@@ -1,6 +1,7 @@
 //! Durable work: a queue on PostgreSQL, reconcilers that bring hubs to what people asked for, and watchers that write
 //! down what hubs report. Any number of replicas may run it.
 mod by_hand;
+mod differences;
 pub mod drill;
 mod follow;
 mod follow_disks;

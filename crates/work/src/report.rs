@@ -26,8 +26,12 @@ pub(crate) async fn report(
     known: &Known,
     missed: &mut Option<Observed>,
 ) -> Result<bool> {
-    let Some(id) = vm.meta.ids.vm else {
-        return stranger(shared, hub, vm).await.map(|()| true);
+    let Some(id) = vm.meta.ids.vm.filter(|_| vm.meta.ids.ours) else {
+        return match shared.store.vm_with_uid(hub, &vm.meta.uid).await? {
+            // what is reported of it comes when they are back
+            Some(id) => reconcile::vm::put_back(shared, hub, &vm.meta.key, id, &vm.meta.uid).await,
+            None => stranger(shared, hub, vm).await.map(|()| true),
+        };
     };
     let volumes = volumes_of(vm).filter_map(|volume| known.volumes.get(&volume).map(AsRef::as_ref));
     let seen = read::observe(vm, known.instances.get(&vm.meta.key).map(AsRef::as_ref), volumes);
@@ -54,7 +58,7 @@ pub(crate) async fn report(
         asked_cpus: small(vm.size.cpus),
         asked_memory_mb: vm.size.memory_mb,
     };
-    let Some(met) = at(Step::Observe, shared.store.observe(hub, epoch, &report)).await? else {
+    let Some(met) = at(Step::Observe, shared.store.observe(hub, epoch, report.clone())).await? else {
         match shared.store.vm_tombstone(id).await? {
             Some(true) if vm.meta.deleting.is_none() => {
                 reconcile::vm::collect(shared, hub, &vm.meta.key, id, &vm.meta.uid).await?;

@@ -162,11 +162,24 @@ async fn over(shared: &Shared, kind: Kind, id: Uuid) -> Result<()> {
     Ok(())
 }
 
+/// Nobody waits for ever. What was to be made and was never begun on a hub is withdrawn, in the same transaction; else it stays.
 async fn overdue(shared: &Shared, task: &OpenTask) -> Result<()> {
     let last = if task.message.is_empty() { String::new() } else { format!(" Last: {}", task.message) };
-    let late = Verdict::Failed(format!("It took too long, and is not waited for any more.{last}"));
     let vms = machines(shared, task.kind, task.object).await?;
     let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();
+    let mut stays = "";
+    if task.action.makes() {
+        let why = format!(
+            "It took too long. Nothing of it was begun on a hub, so it is withdrawn, and what it took is free again.{last}"
+        );
+        let system = domain::lease::system(&shared.store).await?;
+        if at(Step::TaskStands, domain::withdraw::late(&shared.store, &system, task, &why)).await? {
+            counted(task, &each);
+            return Ok(());
+        }
+        stays = " What was begun on its hub stays: delete it if it is not needed.";
+    }
+    let late = Verdict::Failed(format!("It took too long, and is not waited for any more.{stays}{last}"));
     write(shared, task, &late, &each).await
 }
 
@@ -193,14 +206,19 @@ async fn machines(shared: &Shared, kind: Kind, id: Uuid) -> Result<Vec<Vm>> {
 /// How a task stands; and at the end of the making of machines, how each of them came out: what does not run by then
 /// never came up.
 async fn write(shared: &Shared, task: &OpenTask, stands: &Verdict, each: &[Verdict]) -> Result<()> {
-    let ended = at(Step::TaskStands, shared.store.task_stands(task, stands)).await?;
-    if ended && matches!(task.action, Action::VmCreate | Action::VappCreate) {
+    if at(Step::TaskStands, shared.store.task_stands(task, stands)).await? {
+        counted(task, each);
+    }
+    Ok(())
+}
+
+fn counted(task: &OpenTask, each: &[Verdict]) {
+    if matches!(task.action, Action::VmCreate | Action::VappCreate) {
         for one in each {
             let result = if *one == Verdict::Done { "success" } else { "failure" };
             metrics::counter!("ssvirt_vm_provisioning_total", "result" => result).increment(1);
         }
     }
-    Ok(())
 }
 
 /// Those that were deleted meanwhile are not waited for: that was a later wish.

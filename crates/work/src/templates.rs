@@ -7,23 +7,28 @@ use futures::stream::{StreamExt, select_all};
 use hub::{
     Client, Key,
     read::{self, InstanceType, ObservedImage, ObservedTemplate},
-    resource::{DATA_SOURCES, INSTANCE_TYPES, TEMPLATES},
+    resource::{DATA_SOURCES, INSTANCE_TYPES, TEMPLATES, VOLUME_CLAIMS},
     watch::{Event, Follow},
 };
 use model::{
     HubId,
+    disk::Bus,
     event::Change,
+    nic::Adapter,
     template::{Parameter, TemplateNic, TemplateSpec, TemplateVm},
     vm::Disk,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, pin::pin, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{sync::watch, time::Instant};
 
 /// Marks a template whose machines OpenShift is to make itself.
 const INSTANTIATE: &str = "ssvirt.io/instantiate";
-/// An image without a size of its own gets a disk so large.
-const IMAGE_DISK_MB: i64 = 30 * 1024;
 /// Changes within this time are written together.
 const CALM: Duration = Duration::from_millis(200);
 const AGAIN: Duration = Duration::from_secs(1);
@@ -34,6 +39,8 @@ struct Known {
     templates: Vec<BTreeMap<Key, Found>>,
     images: BTreeMap<Key, ObservedImage>,
     types: BTreeMap<String, InstanceType>,
+    /// How large the claims behind images are, in MB.
+    claims: BTreeMap<Key, i64>,
 }
 
 /// A template, with what reading it as one leaves out.
@@ -64,13 +71,14 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 heard(&hub, event, &mut known.templates[i], &mut listed[2 + i], |f| f.template.meta.key.clone())
             }
             Some(event) = images.next() => heard(&hub, event, &mut known.images, &mut listed[0], |i| i.meta.key.clone()),
-            Some(event) = types.next() => heard(&hub, event, &mut known.types, &mut listed[1], |t| t.meta.key.name.clone()),
+            Some(event) = types.next() => heard(&hub, event, &mut known.types, &mut listed[1], |t| t.meta.key.name.to_string()),
             // it is ours to write now: what came meanwhile is written down
             changed = epoch.changed() => match changed {
                 Ok(()) => true,
                 Err(_) => return,
             },
             () = tokio::time::sleep_until(due) => {
+                at(Step::Templates, measure(&client, &mut known)).await;
                 // the database may be away for a moment
                 write_at = if write(&shared, &hub, &known).await { None } else { Some(Instant::now() + AGAIN) };
                 false
@@ -122,7 +130,27 @@ impl From<Named> for Key {
 
 impl From<Named> for String {
     fn from(n: Named) -> String {
-        n.0.name
+        n.0.name.to_string()
+    }
+}
+
+/// Looks at the claims behind images that were not looked at yet. Of one that the hub does not show the size stays unknown.
+async fn measure(client: &Client, known: &mut Known) {
+    known.claims.retain(|key, _| known.images.values().any(|i| i.claim.as_ref() == Some(key)));
+    let claims: BTreeSet<Key> = known.images.values().filter(|i| i.ready).filter_map(|i| i.claim.clone()).collect();
+    for key in claims.into_iter().filter(|key| !known.claims.contains_key(key)).collect::<Vec<_>>() {
+        if let Some(mb) = client.get(&VOLUME_CLAIMS, &key).await.ok().and_then(|claim| read::claim_room_mb(&claim)) {
+            known.claims.insert(key, mb);
+        }
+    }
+}
+
+impl Known {
+    /// How large an image is; 0: the hub does not say.
+    fn image_mb(&self, image: &str) -> i64 {
+        let key = image.strip_prefix("datasource/").and_then(|s| s.split_once('/'));
+        let image = key.and_then(|(namespace, name)| self.images.get(&Key::new(namespace, name)));
+        image.and_then(|i| self.claims.get(i.claim.as_ref()?)).copied().unwrap_or(0)
     }
 }
 
@@ -162,46 +190,56 @@ fn specs(known: &Known) -> Vec<(String, String, TemplateSpec)> {
         if t.deprecated || t.vms.is_empty() || !t.other_kinds.is_empty() {
             continue;
         }
-        all.push((
-            format!("template/{}/{}", key.namespace, key.name),
-            t.meta.uid.clone(),
-            of_template(found, &known.types),
-        ));
+        all.push((format!("template/{}/{}", key.namespace, key.name), t.meta.uid.clone(), of_template(found, known)));
     }
     let names: Vec<String> = all.iter().map(|(_, _, spec)| spec.name.clone()).collect();
     for (key, image) in known.images.iter().filter(|(_, i)| i.ready) {
         // an image without an instance type has no size to go by
         let Some(size) = image.default_instance_type.as_ref().and_then(|t| known.types.get(t)) else { continue };
-        let name = if names.contains(&key.name) { format!("{} (image)", key.name) } else { key.name.clone() };
+        let name =
+            if names.iter().any(|n| **n == *key.name) { format!("{} (image)", key.name) } else { key.name.to_string() };
         let source = format!("datasource/{}/{}", key.namespace, key.name);
-        all.push((source.clone(), image.meta.uid.clone(), of_image(&name, &source, image, size)));
+        all.push((
+            source.clone(),
+            image.meta.uid.clone(),
+            of_image(&name, &source, image, (size, known.image_mb(&source))),
+        ));
     }
     all
 }
 
-fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> TemplateSpec {
+fn of_template(found: &Found, known: &Known) -> TemplateSpec {
+    let types = &known.types;
     let t = &found.template;
     let vms = t.vms.iter().zip(&found.images).map(|(vm, images)| {
         let typed = vm.instance_type.as_ref().and_then(|name| types.get(name));
-        let cpus = vm.cpus.or(typed.map(|t| t.cpus)).unwrap_or(1);
-        let memory = vm.memory_mb.or(typed.map(|t| t.memory_mb)).unwrap_or(1024);
+        let cpus = vm.cpus.or(typed.map(|t| t.cpus)).unwrap_or(0);
+        let memory = vm.memory_mb.or(typed.map(|t| t.memory_mb)).unwrap_or(0);
         let disks = vm.disks.iter().filter(|d| !d.cdrom).map(|d| Disk {
             name: d.name.clone(),
-            size_mb: d.size_mb.unwrap_or(IMAGE_DISK_MB),
+            size_mb: d.size_mb.unwrap_or_else(|| images.get(&d.volume).map_or(0, |image| known.image_mb(image))),
             image: images.get(&d.volume).cloned().unwrap_or_default(),
             storage_class: d.storage_class.clone().unwrap_or_default(),
+            bus: Bus::parse(&d.bus).unwrap_or_default(),
             ..Disk::default()
         });
-        let nics = vm.nics.iter().map(|n| TemplateNic { name: n.name.clone() });
+        let nics = vm.nics.iter().map(|n| TemplateNic {
+            name: n.name.clone(),
+            adapter: n.model.as_deref().and_then(Adapter::parse).unwrap_or_default(),
+        });
+        let within = |n: Option<i64>, most: i32| n.map_or(0, |n| i32::try_from(n).unwrap_or(0).clamp(0, most));
         TemplateVm {
             name: plain(&vm.name, &t.meta.key.name),
-            cpus: i32::try_from(cpus).unwrap_or(1),
+            cpus: i32::try_from(cpus).unwrap_or(0),
             memory_mb: memory,
             instance_type: vm.instance_type.clone().unwrap_or_default(),
             preference: vm.preference.clone().unwrap_or_default(),
             disks: disks.collect(),
             nics: nics.collect(),
             os: vm.os_name.clone().or_else(|| t.os_name.clone()).unwrap_or_default(),
+            hardware: vm.hardware.clone(),
+            start_order: within(vm.start_order, 1000),
+            start_delay_s: within(vm.start_delay_s, 3600),
             properties: Vec::new(),
         }
     });
@@ -216,7 +254,7 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
         bare: found.bare.contains(&p.name),
     });
     TemplateSpec {
-        name: t.meta.key.name.clone(),
+        name: t.meta.key.name.to_string(),
         description: if t.description.is_empty() { t.display_name.clone() } else { t.description.clone() },
         os: t.os_name.clone().unwrap_or_else(|| t.os.first().cloned().unwrap_or_default()),
         icon: t.icon.clone().unwrap_or_default(),
@@ -226,18 +264,18 @@ fn of_template(found: &Found, types: &BTreeMap<String, InstanceType>) -> Templat
     }
 }
 
-fn of_image(name: &str, source: &str, image: &ObservedImage, size: &InstanceType) -> TemplateSpec {
-    let root = Disk { name: "root".into(), size_mb: IMAGE_DISK_MB, image: source.into(), ..Disk::default() };
+fn of_image(name: &str, source: &str, image: &ObservedImage, (size, mb): (&InstanceType, i64)) -> TemplateSpec {
+    let root = Disk { name: "root".into(), size_mb: mb, image: source.into(), ..Disk::default() };
     let vm = TemplateVm {
-        name: image.meta.key.name.clone(),
+        name: image.meta.key.name.to_string(),
         cpus: i32::try_from(size.cpus).unwrap_or(1),
         memory_mb: size.memory_mb,
-        instance_type: size.meta.key.name.clone(),
+        instance_type: size.meta.key.name.to_string(),
         preference: image.default_preference.clone().unwrap_or_default(),
         disks: vec![root],
-        nics: vec![TemplateNic { name: "nic-0".into() }],
+        nics: vec![TemplateNic { name: "nic-0".into(), ..TemplateNic::default() }],
         os: image.default_preference.clone().unwrap_or_default(),
-        properties: Vec::new(),
+        ..TemplateVm::default()
     };
     TemplateSpec {
         name: name.to_owned(),

@@ -16,6 +16,8 @@ pub struct Times {
     /// How often a hub is looked at in full, and one that does not answer.
     pub check: Duration,
     pub check_silent: Duration,
+    /// How often what closes a VDC on a hub is looked at: its namespace, quota and policies.
+    pub drift: Duration,
     /// How often open tasks are held against what is known by now.
     pub sweep: Duration,
     /// What the pauses between two tries of a piece of work are multiplied by.
@@ -34,6 +36,7 @@ impl Default for Times {
             look: Duration::from_secs(1),
             check: Duration::from_secs(60),
             check_silent: Duration::from_secs(5),
+            drift: Duration::from_secs(300),
             sweep: Duration::from_secs(10),
             pauses: 1.0,
             calls: Options::default(),
@@ -52,6 +55,7 @@ impl Times {
             look: Duration::from_millis(250),
             check: Duration::from_secs(30),
             check_silent: Duration::from_millis(500),
+            drift: Duration::from_secs(4),
             sweep: Duration::from_secs(1),
             pauses: 0.05,
             calls: Options {

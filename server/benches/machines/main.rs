@@ -9,7 +9,9 @@ mod live;
 mod memory;
 mod queue;
 mod stage;
+mod templates;
 mod uploads;
+mod vdcs;
 
 use stage::Stage;
 use std::time::Duration;
@@ -26,6 +28,12 @@ async fn main() -> anyhow::Result<()> {
     }
     if asked("deploy") {
         deploy::run().await?;
+    }
+    if asked("templates") {
+        templates::run().await?;
+    }
+    if asked("vdcs") {
+        vdcs::run().await?;
     }
     if asked("many") { many().await } else { Ok(()) }
 }

@@ -18,7 +18,7 @@ use hub::{
     shape::{
         names::{self, VDC_ID, VM_ID},
         namespace,
-        vm::{Attachment, Device, Disk, DiskSource, Firmware, Identity, Nic, Size, Vm, virtual_machine},
+        vm::{Attachment, Device, Disk, DiskSource, Identity, Nic, Size, Vm, virtual_machine},
     },
 };
 use hubsim::{Hub, actors};
@@ -334,7 +334,7 @@ fn shaped(place: names::Place, id: Uuid, vapp: Uuid, name: &str) -> Vm {
         computer_name: name.into(),
         size: Size::Explicit { cpus: 1, cores_per_socket: 1, memory_mb: 128 },
         preference: None,
-        firmware: Firmware::Default,
+        hardware: Default::default(),
         disks: vec![Disk {
             name: "rootdisk".into(),
             size_mb: Some(1024),

@@ -58,7 +58,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     list("Warnings", &warnings);
     list("Problems", &problems);
     if problems.is_empty() {
-        println!("Nothing is wrong.");
+        match warnings.is_empty() {
+            true => println!("Nothing is wrong."),
+            false => println!("Nothing is wrong, but for the warnings above."),
+        }
         return Ok(ExitCode::SUCCESS);
     }
     Ok(ExitCode::FAILURE)
@@ -163,6 +166,10 @@ async fn hubs(
 ) -> model::Result<()> {
     let hubs = hub::list(domain, operator).await?;
     if hubs.is_empty() {
+        warnings.push(
+            "no hub is registered, so nothing can be deployed; ssvirt hub register ID --kubeconfig FILE registers one"
+                .into(),
+        );
         return Ok(());
     }
     println!("Hubs");

@@ -2,7 +2,7 @@
 
 use super::hub::{of_file, read};
 use crate::{
-    database,
+    database, listen,
     settings::{Need, Resolved, SettingFlags, Settings, Sources},
     shutdown::Shutdown,
 };
@@ -170,6 +170,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let shutdown = Shutdown::default();
     shutdown.listen_for_signals(false)?;
+    crate::metrics::recorder();
+    let sockets = match &settings.controller_http {
+        Some(http) => listen::open(http, None).await?,
+        None => Vec::new(),
+    };
     let domain = database::open(&settings)?;
     let vault = domain.vault.clone().context("auth.secret is not set; kubeconfigs are sealed with it")?;
     tokio::select! {
@@ -192,12 +197,17 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         times: work::drill::times(),
     };
     let controller = work::Controller::start_with(config, domain.area.clone());
+    for socket in &sockets {
+        tracing::info!(address = format!("http://{}/metrics", socket.address), "listening");
+    }
     tracing::info!("the controller runs");
-    shutdown.begun().await;
+    let numbers = crate::metrics::of_controller(domain.store.clone());
+    let listening = listen::serve(sockets, numbers, &settings.limits, shutdown.clone(), settings.shutdown_grace);
+    let (served, ()) = tokio::join!(listening, shutdown.begun());
     following.abort();
     controller.stop().await;
     follower.abort();
     domain.store.close().await;
     tracing::info!("stopped");
-    Ok(ExitCode::SUCCESS)
+    served.map(|()| ExitCode::SUCCESS)
 }

@@ -7,15 +7,17 @@ use crate::{
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use domain::{
-    Domain, difference,
+    Domain, catalog, difference,
     hub::{self, Trust},
+    network,
     probe::{self, Found},
     vdc,
 };
 use model::{
     Action, Actor, HubId,
     hub::{Capability, CheckState, Hub, HubSpec, HubType},
-    list::{ListQuery, VDCS},
+    list::{ListQuery, TEMPLATES, VDCS},
+    template::{Template, TemplateVm},
 };
 use std::{
     path::{Path, PathBuf},
@@ -45,6 +47,8 @@ enum Command {
     Uncordon(One),
     /// Forget a hub that has no VMs; on the hub itself nothing is touched
     Delete(One),
+    /// Give up a hub that is lost for ever: everything on it is gone here, with what it used
+    Abandon(One),
     /// Say which hub a VM of this size would go to, and why not the others
     Explain(Explain),
 }
@@ -127,10 +131,21 @@ struct Given {
 struct Explain {
     #[arg(long, value_name = "ORG/VDC")]
     vdc: String,
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    cpus: i64,
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    memory_gb: i64,
+    /// Without it: what the template has, or 1
+    #[arg(long, value_name = "N")]
+    cpus: Option<i64>,
+    /// Without it: what the template has, or 1
+    #[arg(long, value_name = "N")]
+    memory_gb: Option<i64>,
+    /// What is to be deployed, as TEMPLATE or CATALOG/TEMPLATE
+    #[arg(long, value_name = "TEMPLATE")]
+    template: Option<String>,
+    /// A storage policy of its disks; may be given several times. Without it: the VDC's default
+    #[arg(long, value_name = "POLICY")]
+    storage: Vec<String>,
+    /// A network that it is to be on; may be given several times
+    #[arg(long, value_name = "NETWORK")]
+    network: Vec<String>,
     #[command(flatten)]
     settings: SettingFlags,
 }
@@ -152,6 +167,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Cordon(a) => cordon(a, true).await,
         Command::Uncordon(a) => cordon(a, false).await,
         Command::Delete(a) => delete(a).await,
+        Command::Abandon(a) => abandon(a).await,
         Command::Explain(a) => explain(a).await,
     }
 }
@@ -291,6 +307,18 @@ async fn delete(args: One) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+async fn abandon(args: One) -> anyhow::Result<ExitCode> {
+    let (domain, operator) = open(args.settings).await?;
+    let id = HubId(args.id);
+    let lost = hub::abandon(&domain, &operator, &id).await.map_err(|e| of_hub(&id, e))?;
+    domain.store.close().await;
+    let hub::LostWithHub { vapps, vms, disks, versions } = lost;
+    println!(
+        "{id} is given up, and with it {vapps} vApps, {vms} VMs, {disks} disks and {versions} captured templates."
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
 async fn explain(args: Explain) -> anyhow::Result<ExitCode> {
     let (domain, operator) = open(args.settings).await?;
     let Some((org, name)) = args.vdc.split_once('/') else { bail!("--vdc must be ORG/VDC, as acme/production") };
@@ -300,9 +328,30 @@ async fn explain(args: Explain) -> anyhow::Result<ExitCode> {
     let query = ListQuery::read(&VDCS, [("q", name)]).map_err(database::explained)?;
     let page = vdc::list(&domain, &operator, Some(org), &query).await.map_err(database::explained)?;
     let Some(found) = page.items.iter().find(|v| v.name.eq_ignore_ascii_case(name)) else { bail!(missing()) };
-    let memory_mb = args.memory_gb.saturating_mul(1024);
-    let placement = hub::explain(&domain, &operator, org, found.id, args.cpus, memory_mb).await;
-    let placement = placement.map_err(database::explained)?;
+    let template = match &args.template {
+        Some(name) => Some(template(&domain, &operator, name).await?),
+        None => None,
+    };
+    let of_template =
+        |size: fn(&TemplateVm) -> i64| template.as_ref().map_or(0, |t| t.vms.iter().map(size).sum::<i64>());
+    let networks = network::in_reach(&domain, &operator, found.id).await.map_err(database::explained)?;
+    let mut joined = Vec::new();
+    for name in &args.network {
+        let of_that_name = networks.iter().find(|n| n.name().eq_ignore_ascii_case(name));
+        joined.push(of_that_name.with_context(|| format!("{} reaches no network {name}", args.vdc))?.id);
+    }
+    let asked = hub::Asked {
+        cpus: args.cpus.unwrap_or_else(|| of_template(|vm| vm.cpus.into()).max(1)),
+        memory_mb: match args.memory_gb {
+            Some(gb) => gb.saturating_mul(1024),
+            None => of_template(|vm| vm.memory_mb).max(1024),
+        },
+        template: template.as_ref().map(|t| t.id),
+        policies: args.storage,
+        networks: joined,
+    };
+    let placement = hub::explain(&domain, &operator, org, found.id, asked).await;
+    let placement = placement.map_err(with_fields)?;
     domain.store.close().await;
     match &placement.hub {
         Some(hub) => println!("{hub}: {}", placement.because),
@@ -312,6 +361,22 @@ async fn explain(args: Explain) -> anyhow::Result<ExitCode> {
         println!("not {}: {}", refused.hub, refused.why);
     }
     Ok(if placement.hub.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// By its name, with that of its catalog before it if there are several.
+async fn template(domain: &Domain, operator: &Actor, wanted: &str) -> anyhow::Result<Template> {
+    let (of, name) = wanted.rsplit_once('/').map_or((None, wanted), |(catalog, name)| (Some(catalog), name));
+    let query = ListQuery::read(&TEMPLATES, [("q", name)]).map_err(database::explained)?;
+    let page = catalog::templates(domain, operator, None, &query).await.map_err(database::explained)?;
+    let fits = |t: &Template| {
+        t.name.eq_ignore_ascii_case(name) && of.is_none_or(|catalog| t.catalog_name.eq_ignore_ascii_case(catalog))
+    };
+    let mut found: Vec<Template> = page.items.into_iter().filter(fits).collect();
+    match found.len() {
+        0 => bail!("there is no template {wanted}"),
+        1 => Ok(found.remove(0)),
+        _ => bail!("several catalogs have a template {name}: say CATALOG/{name}"),
+    }
 }
 
 pub(super) fn read(file: &Path) -> anyhow::Result<String> {

@@ -3,9 +3,12 @@
 use anyhow::Context;
 use domain::{
     Domain, bootstrap, hub,
-    simulator::{Fault, Simulator},
+    simulator::{Deed, Fault, FaultOf, Simulator},
 };
-use hubsim::{Faults, Flavour, Hub, Options, actors};
+use hubsim::{
+    ByHand, Faults, Flavour, Hub, Options,
+    actors::{self, Failure},
+};
 use model::{
     HubId, Result,
     hub::{HubSpec, HubType},
@@ -109,7 +112,8 @@ impl Simulated {
 
     /// The switches of their faults, for the portal.
     pub fn switches(&self) -> Arc<dyn Simulator> {
-        Arc::new(Switches(self.0.iter().map(|(plan, hub, _)| (plan.id, hub.faults())).collect()))
+        let all = self.0.iter().map(|(plan, hub, actors)| (plan.id.to_owned(), Switch::of(hub, actors)));
+        Arc::new(Switches(all.collect()))
     }
 
     pub fn find(&self, id: &str) -> Option<&Hub> {
@@ -124,23 +128,68 @@ impl Simulated {
     }
 }
 
-struct Switches(Vec<(&'static str, Faults)>);
+/// All that can be made to go wrong on one hub.
+pub struct Switch {
+    faults: Faults,
+    failures: actors::Failures,
+    hands: ByHand,
+}
+
+impl Switch {
+    pub fn of(hub: &Hub, actors: &actors::Actors) -> Switch {
+        Switch { faults: hub.faults(), failures: actors.failures().clone(), hands: hub.by_hand() }
+    }
+}
+
+/// The same for several hubs, by their ids.
+pub struct Switches(pub Vec<(String, Switch)>);
 
 impl Switches {
-    fn of(&self, hub: &HubId) -> Option<&Faults> {
-        self.0.iter().find(|(id, _)| *id == hub.0).map(|(_, faults)| faults)
+    fn of(&self, hub: &HubId) -> Option<&Switch> {
+        self.0.iter().find(|(id, _)| *id == hub.0).map(|(_, switch)| switch)
     }
 }
 
 impl Simulator for Switches {
     fn faults(&self, hub: &HubId) -> Option<Vec<Fault>> {
-        let all = self.of(hub)?.list().into_iter();
-        Some(all.map(|(f, on)| Fault { name: f.name().to_owned(), about: f.about().to_owned(), on }).collect())
+        let switch = self.of(hub)?;
+        let fault = |name: &str, about: &str, on, of| Fault { name: name.to_owned(), about: about.to_owned(), on, of };
+        let answers = switch.faults.list().into_iter();
+        let answers = answers.map(|(f, on)| fault(f.name(), f.about(), on, FaultOf::Answers));
+        let failing = switch.failures.list();
+        let machines = Failure::ALL.into_iter();
+        let machines = machines.map(|f| fault(f.name(), f.about(), failing.contains(&f), FaultOf::Machines));
+        Some(answers.chain(machines).collect())
     }
 
     fn set(&self, hub: &HubId, fault: &str, on: bool) {
-        if let (Some(faults), Ok(fault)) = (self.of(hub), fault.parse()) {
-            faults.set(fault, on);
+        let Some(switch) = self.of(hub) else { return };
+        if let Some(failure) = Failure::parse(fault) {
+            switch.failures.set(failure, on);
+        } else if let Ok(fault) = fault.parse() {
+            switch.faults.set(fault, on);
+            // nobody else would ever let go of what the fault held
+            if fault == hubsim::Fault::StuckFinalizer
+                && !on
+                && let Err(e) = switch.hands.release_stuck()
+            {
+                tracing::warn!(hub = %hub, error = %e, "what was held stays held");
+            }
         }
+    }
+
+    fn deeds(&self, hub: &HubId) -> Vec<Deed> {
+        let all = hubsim::Deed::ALL.into_iter();
+        let known = self.of(hub).is_some();
+        all.filter(|_| known).map(|d| Deed { name: d.name().to_owned(), about: d.about().to_owned() }).collect()
+    }
+
+    fn machine(&self, hub: &HubId, meant: &str) -> Option<String> {
+        self.of(hub)?.hands.machine(meant)
+    }
+
+    fn act(&self, hub: &HubId, deed: &str, machine: &str) -> bool {
+        let known = self.of(hub).zip(hubsim::Deed::parse(deed));
+        known.is_some_and(|(switch, deed)| switch.hands.act(deed, machine))
     }
 }

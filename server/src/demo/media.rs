@@ -78,10 +78,16 @@ fn descriptor(name: &str, machines: &[(&str, u32, u32)], asks: &str, disk_bytes:
         )
     });
     let systems: String = machines.iter().map(|machine| system(machine, asks)).collect();
+    // the last one first: others ask it for what they show
+    let order = |(i, (vm, ..)): (usize, &(&str, u32, u32))| {
+        format!(r#"<Item ovf:id="{vm}" ovf:order="{}" ovf:startDelay="0"/>"#, machines.len() - 1 - i)
+    };
+    let order: String = machines.iter().enumerate().map(order).collect();
+    let order = format!("<StartupSection><Info>When each starts</Info>{order}</StartupSection>");
     let systems = match machines.len() {
         1 => systems,
         _ => format!(
-            r#"<VirtualSystemCollection ovf:id="{name}"><Info>The whole of it</Info><Name>{name}</Name>{systems}</VirtualSystemCollection>"#
+            r#"<VirtualSystemCollection ovf:id="{name}"><Info>The whole of it</Info><Name>{name}</Name>{order}{systems}</VirtualSystemCollection>"#
         ),
     };
     format!(

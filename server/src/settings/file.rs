@@ -147,7 +147,7 @@ mod tests {
             [
                 "x.toml line 2: unknown setting database.urll; did you mean database.url?",
                 "x.toml line 6: log.level must be text, a number or a list of texts, not boolean",
-                "x.toml line 3: unknown setting loging; there are the tables database, api, auth, hubs, images, leases, kubernetes, log, limits, shutdown",
+                "x.toml line 3: unknown setting loging; there are the tables database, api, controller, auth, hubs, images, leases, tasks, kubernetes, log, limits, shutdown",
             ]
         );
     }

@@ -132,6 +132,13 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "controller.http",
+        default: Some("off"),
+        kind: Kind::Listen,
+        help: "Where ssvirt start controller gives its /metrics, to clients on loopback and private networks: an address with port, a port alone, or off",
+        ..BASE
+    },
+    Row {
         key: "auth.secret",
         also_env: &["SSVIRT_SECRET", "JWT_SECRET_KEY"],
         unset: "required by serve; the demo makes one and keeps it in its data directory",
@@ -274,6 +281,13 @@ pub static TABLE: &[Row] = &[
         default: Some("1h"),
         kind: Kind::Duration { min: secs(1), max: secs(DAY) },
         help: "The shortest lease that an organization or a vApp can have; the demo allows a second",
+        ..BASE
+    },
+    Row {
+        key: "tasks.deadline",
+        default: Some("1h"),
+        kind: Kind::Duration { min: secs(60), max: secs(30 * DAY) },
+        help: "So long hubs may take for what is asked for; what was not begun by then is withdrawn, and what is seen to go on is waited for",
         ..BASE
     },
     Row {

@@ -16,11 +16,15 @@ use tracing_subscriber::filter::Targets;
 pub struct Settings {
     pub database: Database,
     pub api: Api,
+    /// Where a controller by itself gives its numbers.
+    pub controller_http: Option<Listen>,
     pub auth: Auth,
     pub hubs: Hubs,
     pub images: Images,
     /// The shortest lease that can be set.
     pub leases_minimum: Duration,
+    /// So long hubs may take for what is asked for.
+    pub tasks_deadline: Duration,
     pub kubernetes_namespace: String,
     pub log: Log,
     pub limits: Limits,
@@ -165,6 +169,7 @@ impl Settings {
                 },
                 oidc: oidc(&read),
             },
+            controller_http: read.listen("controller.http"),
             hubs: Hubs {
                 allow: read.text_if_set("hubs.allow").and_then(|list| list.parse().ok()).unwrap_or_default(),
                 default: read.text_if_set("hubs.default"),
@@ -172,6 +177,7 @@ impl Settings {
             },
             images: Images { directory: read.file("images.directory"), limit: read.number("images.limit") },
             leases_minimum: read.duration("leases.minimum"),
+            tasks_deadline: read.duration("tasks.deadline"),
             kubernetes_namespace: read.text("kubernetes.namespace"),
             log: Log {
                 levels: read.levels("log.level"),

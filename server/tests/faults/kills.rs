@@ -26,7 +26,12 @@ enum Way {
     /// An object of a machine that is long deleted turns up.
     Leftover,
     EditedByHand,
+    UnlabelledByHand,
     DeletedByHand,
+    /// Somebody opens a VDC to the world, on its hub.
+    OpenedByHand,
+    /// The vApp has another name, and its VMs with it.
+    Renamed,
 }
 
 fn way(step: Step) -> Way {
@@ -36,10 +41,14 @@ fn way(step: Step) -> Way {
         Work | Extend | WorkDone | HubLease | HubReport | HubAnswers | Templates | Observe | TaskStands | Stranger => {
             By(Op::Compose)
         }
-        PlaceWant | NamespaceMake | PlaceMade | QuotaMake | PolicyMake | OwnNetworkMake | OwnNetworkLook
-        | PlaceApplied => By(Op::VdcCreate),
-        NamespacePatch | QuotaPatch => By(Op::VdcChange),
+        PlaceWant | NamespaceMake | PlaceMade | FenceLook | QuotaMake | PolicyMake | OwnNetworkMake
+        | OwnNetworkLook | PlaceApplied | VdcNames => By(Op::VdcCreate),
+        NamespacePatch => By(Op::VdcDisable),
+        QuotaPatch => By(Op::VdcChange),
+        PlaceDrift | PolicyPatch => OpenedByHand,
+        VmNames | VmNamed => Renamed,
         NamespaceFind => Unmade,
+        PlaceClear | NamespaceBare => By(Op::HubCordon),
         NamespaceEmpty | NamespaceDelete | NamespaceGone | PlaceGone => By(Op::VdcDelete),
         VappPlace | VmAttempted | GuestMake | GuestTie | VmMake | VmMade | VmGet | VmHolds | VmChange | VmApplied => {
             By(Op::Deploy)
@@ -77,6 +86,7 @@ fn way(step: Step) -> Way {
         VmCollect => Leftover,
         HubSilent => Silent,
         Outside => EditedByHand,
+        VmLabels => UnlabelledByHand,
         Missing => DeletedByHand,
         LeaseEnd => By(Op::LeaseEnds),
         SizingWant | SizingMake | SizingMade => By(Op::ComposeSized),
@@ -91,7 +101,8 @@ impl Way {
             Way::Denied => Op::Compose,
             Way::Unmade => Op::VdcCreate,
             Way::Leftover => Op::DeleteVm,
-            Way::Silent | Way::EditedByHand | Way::DeletedByHand => Op::PowerOff,
+            Way::OpenedByHand => Op::VdcChange,
+            Way::Silent | Way::EditedByHand | Way::UnlabelledByHand | Way::DeletedByHand | Way::Renamed => Op::PowerOff,
         }
     }
 
@@ -141,22 +152,41 @@ impl Way {
                 stage.ask(Action::VdcDelete, asked).await.unwrap();
             }
             Way::Leftover => {}
-            Way::EditedByHand | Way::DeletedByHand => {
+            Way::OpenedByHand => {
+                let (vdc, held) = (subject.vdc, "hubs where id = 'one' and state = 'ready'");
+                stage.until("a hub that answers", async || stage.app.db.count(held).await == 1).await;
+                let namespace =
+                    stage.app.db.text(&format!("select namespace from places where vdc_id = '{vdc}'")).await;
+                let open = |o: &mut Value| o["spec"]["ingress"] = serde_json::json!([{}]);
+                hub.edit("networking.k8s.io", "networkpolicies", &namespace, "ssvirt-closed", open).unwrap();
+            }
+            Way::Renamed => {
+                let (d, admin, id) = (&stage.app.domain, &stage.admin, subject.vapp.unwrap());
+                let now = vapp::get(d, admin, id).await.unwrap();
+                let name = format!("{}-renamed", now.name);
+                let asked = vapp::edit(d, admin, id, now.version, &name, "");
+                stage.ask(Action::VappEdit, asked).await.unwrap();
+            }
+            Way::EditedByHand | Way::UnlabelledByHand | Way::DeletedByHand => {
                 let (namespace, name) = stage.place_of(subject.vm.unwrap()).await;
                 // it must have been seen before, or nobody can tell that somebody changed it
                 let held = "hubs where id = 'one' and lease_until > now()";
                 stage.until("somebody who watches", async || stage.app.db.count(held).await == 1).await;
                 tokio::time::sleep(Duration::from_millis(300)).await;
-                if self == Way::DeletedByHand {
-                    let object = hub.object(KUBEVIRT, "virtualmachines", &namespace, &name).unwrap();
-                    stage.witness.by_hand(&crate::witness::uid(&object));
-                    hub.remove(KUBEVIRT, "virtualmachines", &namespace, &name).unwrap();
-                } else {
-                    let halted = |o: &mut Value| {
+                let edit = |by: fn(&mut Value)| {
+                    assert!(hub.edit(KUBEVIRT, "virtualmachines", &namespace, &name, by).unwrap());
+                };
+                match self {
+                    Way::DeletedByHand => {
+                        let object = hub.object(KUBEVIRT, "virtualmachines", &namespace, &name).unwrap();
+                        stage.witness.by_hand(&crate::witness::uid(&object));
+                        hub.remove(KUBEVIRT, "virtualmachines", &namespace, &name).unwrap();
+                    }
+                    Way::UnlabelledByHand => edit(|o| drop(o["metadata"].as_object_mut().unwrap().remove("labels"))),
+                    _ => edit(|o| {
                         o["spec"]["runStrategy"] = "Halted".into();
                         o["metadata"]["generation"] = (o["metadata"]["generation"].as_i64().unwrap() + 1).into();
-                    };
-                    hub.edit(KUBEVIRT, "virtualmachines", &namespace, &name, halted).unwrap();
+                    }),
                 }
             }
         }
@@ -198,6 +228,9 @@ async fn die(stage: &Stage, step: Step, moment: &str, replicas: usize) -> Vec<Fi
 }
 
 async fn after(stage: &Stage, way: Way, subject: &Subject, found: Vec<Finding>) -> Vec<Finding> {
+    if found.is_empty() {
+        way.op().clear(stage).await;
+    }
     if found.is_empty() && way.may_fail() {
         return crate::clean::up(stage, true, subject).await;
     }

@@ -1,14 +1,21 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
-use domain::{affinity, copy, disk, guest, hub, item, media, network, nic, sizing, snapshot, vapp, vdc, vm};
+use domain::{
+    affinity, copy, disk, guest, hub, item, media, network, nic, owner, share, sizing, snapshot, vapp, vapp_network,
+    vdc, vm,
+};
 use model::{
-    Action, DiskId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
+    Action, CatalogId, DiskId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
     affinity::AffinitySpec,
     disk::{Bus, DiskSpec},
     guest::GuestSettings,
+    network::NetworkForm,
     nic::{Attach, IpMode, NicSpec},
+    owner::Owned,
     quota::Limits,
+    share::{Access, Grant, Subject as With},
     snapshot::SnapshotSpec,
+    upload::UploadSpec,
     vdc::VdcSpec,
     vm::Power,
 };
@@ -62,6 +69,12 @@ operations! {
     Copy "copy a vApp",
     Move "move a vApp",
     MoveVm "move a VM",
+    CopyVm "copy a VM",
+    Capture "capture a vApp",
+    Share "share a vApp",
+    Give "give a vApp away",
+    AddNetwork "add a network to a vApp",
+    RemoveNetwork "remove a vApp's network",
     Instantiate "deploy by OpenShift",
     DeleteInstance "delete OpenShift's vApp",
     ComposeOn "compose on a network",
@@ -175,7 +188,7 @@ impl Op {
                 stage.new_vdc(&subject.name).await.unwrap();
                 Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap())
             }
-            Op::DeleteVapp => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
+            Op::DeleteVapp | Op::CopyVm | Op::Capture => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
             Op::VdcCreate | Op::VdcChange | Op::VdcDisable | Op::VdcDelete => {
                 if self != Op::VdcCreate {
                     subject.vdc = stage.new_vdc(&subject.name).await.unwrap();
@@ -186,6 +199,10 @@ impl Op {
             Op::HubCordon | Op::HubRemove => {
                 stage.register("two").await.unwrap();
                 stage.hub_ready("two").await;
+                if self == Op::HubCordon {
+                    // a VDC that has nothing there leaves it
+                    stage.vdc_on("two", &subject.name).await;
+                }
                 None
             }
             _ => Some(with(Power::On).await),
@@ -195,7 +212,7 @@ impl Op {
             subject.vapp = Some(id);
             subject.vm = stage.vms_of(id).await.first().copied();
         }
-        if matches!(self, Op::Copy | Op::Move) {
+        if matches!(self, Op::Copy | Op::Move | Op::CopyVm | Op::Capture) {
             let asked = vapp::power(&stage.app.domain, &stage.admin, vapp.unwrap(), Action::VappPowerOff);
             stage.ask(Action::VappPowerOff, asked).await.unwrap();
             stage.running(vapp.unwrap()).await;
@@ -238,6 +255,18 @@ impl Op {
         if let (Op::DiskGrow, Some(id)) = (self, subject.vm) {
             subject.disk = vm::get(&stage.app.domain, &stage.admin, id).await.unwrap().disks.first().and_then(|k| k.id);
         }
+        if let (Op::RemoveNetwork, Some(vapp), Some(vm)) = (self, subject.vapp, subject.vm) {
+            let asked = vapp_network::create(&stage.app.domain, &stage.admin, vapp, form(&subject.name));
+            let inner = stage.ask(Action::VappAddNetwork, asked).await.unwrap();
+            subject.network = Some(inner);
+            // it was used, so that its hub has it
+            for nics in [cards(inner, 1), Vec::new()] {
+                let version = vm::get(&stage.app.domain, &stage.admin, vm).await.unwrap().version;
+                let asked = nic::set(&stage.app.domain, &stage.admin, vm, version, nics);
+                stage.ask(Action::VmNics, asked).await.unwrap();
+                stage.running(vapp).await;
+            }
+        }
         if let (Op::Resume, Some(id)) = (self, subject.vm) {
             power(stage, id, Action::VmSuspend).await.unwrap();
             stage.running(vapp.unwrap()).await;
@@ -274,6 +303,40 @@ impl Op {
                 let sql = format!("select id::text from vapps where name = '{}-into'", subject.name);
                 let into = VappId(stage.app.db.text(&sql).await.parse().unwrap());
                 stage.ask(Action::VmMove, copy::move_vm(d, admin, vm_id.unwrap(), into)).await?;
+            }
+            Op::CopyVm => {
+                let asked = copy::vm(d, admin, vm_id.unwrap(), vapp_id.unwrap(), "twin");
+                stage.ask(Action::VmCopy, asked).await?;
+            }
+            Op::Capture => {
+                let sql = "select id::text from catalogs where name = 'own'";
+                let catalog = CatalogId(stage.app.db.text(sql).await.parse().unwrap());
+                let spec = UploadSpec { name: subject.name.clone(), ..UploadSpec::default() };
+                let asked = item::capture(d, admin, vapp_id.unwrap(), catalog, spec);
+                stage.ask(Action::VappCapture, asked).await?;
+            }
+            Op::Share => {
+                let now = vapp::get(d, admin, vapp_id.unwrap()).await?;
+                if now.shares.is_empty() {
+                    let everybody = vec![Grant { subject: With::Everyone, access: Access::Change }];
+                    let asked = share::set(d, admin, share::On::Vapp(now.id), now.version, everybody);
+                    stage.ask(Action::VappShare, asked).await?;
+                }
+            }
+            Op::Give => {
+                let heir = stage.acme.user("heir");
+                if vapp::get(d, admin, vapp_id.unwrap()).await?.owner != Some(heir) {
+                    let asked = owner::give(d, admin, Owned::Vapp(vapp_id.unwrap()), heir);
+                    stage.ask(Action::VappOwner, asked).await?;
+                }
+            }
+            Op::AddNetwork => {
+                let asked = vapp_network::create(d, admin, vapp_id.unwrap(), form(&subject.name));
+                stage.ask(Action::VappAddNetwork, asked).await?;
+            }
+            Op::RemoveNetwork => {
+                let asked = vapp_network::remove(d, admin, vapp_id.unwrap(), subject.network.unwrap());
+                stage.ask(Action::VappRemoveNetwork, asked).await?;
             }
             Op::PowerOn | Op::Resume => power(Action::VmPowerOn).await?,
             Op::PowerOff => power(Action::VmPowerOff).await?,
@@ -456,7 +519,8 @@ impl Op {
     /// What would stand in the way of the next run on this stage.
     pub(crate) async fn clear(self, stage: &Stage) {
         if self.about_hub() {
-            for _ in 0..50 {
+            // VDCs have to leave it first
+            for _ in 0..150 {
                 let two = two();
                 let asked = hub::delete(&stage.app.domain, &stage.operator, &two);
                 match stage.ask(Action::HubDelete, asked).await {
@@ -476,6 +540,12 @@ async fn power(stage: &Stage, vm: VmId, action: Action) -> Result<()> {
 fn cards(network: NetworkId, many: i16) -> Vec<NicSpec> {
     let one = |index| NicSpec { index, attach: Attach::Network(network), mode: IpMode::Pool, ..NicSpec::default() };
     (0..many).map(one).collect()
+}
+
+/// A network inside of a vApp.
+fn form(name: &str) -> NetworkForm {
+    let (gateway, ranges) = ("10.9.0.1".into(), "10.9.0.10-10.9.0.99".into());
+    NetworkForm { name: name.into(), gateway, prefix: "24".into(), ranges, ..NetworkForm::default() }
 }
 
 async fn snapshot(stage: &Stage, vm: VmId, name: &str) -> Result<()> {

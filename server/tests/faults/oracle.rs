@@ -225,6 +225,13 @@ impl Now {
         if may_fail {
             return;
         }
+        // a cordoned hub let go of it, and it had nothing there
+        if !vdc["gone_at"].is_null() {
+            if namespace.is_some() {
+                found.add("I3", Harm::Lost, format!("{what} left its hub, and its namespace is there"));
+            }
+            return;
+        }
         let Some((hub, namespace)) = namespace else {
             return found.add("I3", Harm::Lost, format!("{what} has no namespace"));
         };

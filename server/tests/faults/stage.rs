@@ -14,6 +14,7 @@ use model::{
     list::{ListQuery, TEMPLATES},
     network::NetworkForm,
     nic::NicSpec,
+    role::Predefined,
     sizing::SizingSpec,
     template::{ItemKind, Template},
     upload::UploadSpec,
@@ -99,7 +100,7 @@ impl Stage {
             }
             sims.push((sim, actors));
         }
-        let acme = app.org("acme").make().await;
+        let acme = app.org("acme").user("heir", Predefined::VappAuthor).make().await;
         let admin = app.actor(acme.admin()).await;
         let spec = CatalogSpec { name: "linux".into(), shared_to_all: true, from_hubs: true, ..CatalogSpec::default() };
         catalog::create(&app.domain, &operator, operator.org, spec).await.unwrap();
@@ -262,11 +263,33 @@ impl Stage {
         self.until("a VDC's namespace", async || self.app.db.count(&sql).await > 0).await;
     }
 
+    /// A VDC with a namespace on that hub besides its first one, and with nothing there.
+    pub(crate) async fn vdc_on(&self, hub: &str, name: &str) {
+        let vdc = self.new_vdc(name).await.unwrap();
+        self.vdc_ready(vdc).await;
+        let store = &self.app.domain.store;
+        store.place_want(vdc, &hub.into()).await.unwrap();
+        store.enqueue(model::Kind::Vdc, vdc, self.acme.id, "").await.unwrap();
+        let sql = format!("places where vdc_id = '{vdc}' and hub_id = '{hub}' and ready_at is not null");
+        self.until("its second namespace", async || self.app.db.count(&sql).await > 0).await;
+    }
+
     pub(crate) async fn prod(&self) -> VdcId {
         VdcId(self.app.db.text("select id::text from vdcs where name = 'prod'").await.parse().unwrap())
     }
 
+    /// A busy machine may keep a request waiting for too long.
     pub(crate) async fn template(&self, name: &str) -> Option<Template> {
+        for _ in 0..20 {
+            match self.look_for_template(name).await {
+                Some(template) => return Some(template),
+                None => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+            }
+        }
+        None
+    }
+
+    async fn look_for_template(&self, name: &str) -> Option<Template> {
         let query = ListQuery { search: name.into(), ..ListQuery::first(&TEMPLATES) };
         let page = catalog::templates(&self.app.domain, &self.admin, None, &query).await.ok()?;
         page.items.into_iter().find(|t| t.name == name)

@@ -1,10 +1,22 @@
 //! Copies and moves of vApps and VMs, on simulated hubs.
-use crate::stage::{Stage, VMS};
-use domain::{copy, vapp, vdc, vm};
+use crate::{
+    stage::{Stage, VMS},
+    uploads::Desk,
+};
+use domain::{affinity, copy, item, lease, metadata, network, share, tag, vapp, vapp_network, vdc, vm};
+use hub::shape::names::size_name;
 use model::{
-    Action, Error, VappId, VdcId,
+    Action, Error, Kind, NetworkId, TemplateId, VappId, VdcId, VmId,
+    affinity::AffinitySpec,
+    hardware::{Firmware, Hardware, Tpm},
+    lease::LeaseSpec,
+    metadata::{Entry, MetaType},
+    network::NetworkForm,
+    nic::{Attach, IpMode, NicSpec},
+    share::{Access, Grant, Subject},
     task::TaskStatus,
-    vm::{Vm, VmState},
+    upload::UploadSpec,
+    vm::{Disk, Power, Vm, VmSpec, VmState},
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -214,4 +226,175 @@ async fn a_vm_is_copied_into_another_vapp_and_another_vdc() {
 
 fn named(name: &str) -> model::vapp::VappSpec {
     model::vapp::VappSpec { name: name.into(), ..model::vapp::VappSpec::default() }
+}
+
+fn net(name: &str, ranges: &str) -> NetworkForm {
+    NetworkForm {
+        name: name.into(),
+        gateway: "10.7.0.1".into(),
+        prefix: "24".into(),
+        ranges: ranges.into(),
+        ..NetworkForm::default()
+    }
+}
+
+fn at(index: i16, network: NetworkId, last: u8) -> NicSpec {
+    let address = Some([10, 7, 0, last].into());
+    NicSpec { index, attach: Attach::Network(network), mode: IpMode::Manual, address, ..NicSpec::default() }
+}
+
+/// What of a machine a copy of it has too.
+fn kind(vm: &Vm) -> (String, Hardware, i32, i64, i32, i32) {
+    (vm.preference.clone(), vm.hardware.clone(), vm.cpus, vm.memory_mb, vm.start_order, vm.start_delay_s)
+}
+
+#[tokio::test]
+async fn a_copy_is_the_same_machines_and_a_move_takes_along_what_belongs_to_them() {
+    let stage = Stage::set().await;
+    let (d, admin, prod) = (&stage.app.domain, &stage.admin, stage.acme.vdc("prod"));
+    let size = stage.size("small", 3, 3072).await;
+    let flat = network::create(d, admin, prod, net("flat", "")).await.unwrap().id;
+    let first = vapp::compose(d, admin, prod, named("shop"), vapp::Guest::default()).await.unwrap().vapp;
+    let inner = vapp_network::create(d, admin, first, net("inner", "10.7.0.10-10.7.0.20")).await.unwrap();
+    vapp_network::bridge(d, admin, first, flat).await.unwrap();
+    let hardware =
+        Hardware { firmware: Firmware::Secure, tpm: Tpm::Volatile, cores_per_socket: 3, ..Hardware::default() };
+    for (name, order, last) in [("db", 0, 50), ("web", 1, 51)] {
+        let spec = VmSpec {
+            name: name.into(),
+            cpus: 1,
+            memory_mb: 1024,
+            sizing: Some(size),
+            preference: "fedora".into(),
+            hardware: hardware.clone(),
+            disks: vec![Disk { name: "root".into(), size_mb: 1024, ..Disk::default() }],
+            nics: vec![at(0, inner, last), at(1, flat, last)],
+            power: Power::Off,
+            start_order: order,
+            start_delay_s: 7 * order,
+            ..VmSpec::default()
+        };
+        vm::add(d, admin, first, spec).await.unwrap();
+    }
+    let before = stage.stopped(first).await;
+    assert_eq!(before.len(), 2);
+
+    let words = ("second", "Ours, once more");
+    let second = copy::vapp_described(d, admin, first, prod, words).await.unwrap().vapp;
+    stage.done(second.0, Action::VappCopy).await;
+    assert_eq!(vapp::get(d, admin, second).await.unwrap().description, "Ours, once more");
+    let twins = stage.stopped(second).await;
+    let inside = vapp_network::list(d, admin, second).await.unwrap();
+    let own = inside.iter().find(|n| n.vapp.is_some()).unwrap();
+    assert_eq!((own.name(), own.id == inner), ("inner", false));
+    assert!(inside.iter().any(|n| n.id == flat), "it is bridged as the original is");
+    for (vm, twin) in before.iter().zip(&twins) {
+        assert_eq!(kind(vm), kind(twin));
+        assert_eq!(twin.sizing, vm.sizing);
+        let nics: Vec<_> = twin.nics.iter().map(|n| (n.spec.attach, n.spec.mode, n.spec.address)).collect();
+        let inner = (Attach::Network(own.id), IpMode::Manual, vm.nics[0].spec.address);
+        assert_eq!(nics, [inner, (Attach::Network(flat), IpMode::None, None)]);
+        let object = stage.object(twin).unwrap();
+        assert_eq!(object["spec"]["preference"]["name"], "fedora");
+        assert_eq!(object["spec"]["instancetype"]["name"], size_name(size.0).as_str());
+        let domain = &object["spec"]["template"]["spec"]["domain"];
+        assert_eq!(domain["firmware"]["bootloader"]["efi"]["secureBoot"], true);
+        assert!(domain["devices"]["tpm"].is_object());
+    }
+
+    // what belongs to it
+    let entry = |key: &str| Entry { key: key.into(), kind: MetaType::String, value: "x".into(), ..Entry::default() };
+    metadata::put(d, admin, Kind::Vapp, first.0, vec![entry("cost")]).await.unwrap();
+    metadata::put(d, admin, Kind::Vm, before[0].id.0, vec![entry("rack")]).await.unwrap();
+    tag::set(d, admin, before[0].id, vec!["dmz".into()]).await.unwrap();
+    let version = vapp::get(d, admin, first).await.unwrap().version;
+    let everyone = vec![Grant { subject: Subject::Everyone, access: Access::Change }];
+    share::set(d, admin, share::On::Vapp(first), version, everyone).await.unwrap();
+    let lasts = LeaseSpec { runtime_s: Some(86_400), storage_s: Some(172_800) };
+    lease::set(d, admin, first, lasts).await.unwrap();
+    let ids: Vec<VmId> = before.iter().map(|v| v.id).collect();
+    let rule = AffinitySpec { name: "apart".into(), together: false, mandatory: true, enabled: true, vms: ids };
+    affinity::create(d, admin, prod, rule).await.unwrap();
+
+    let dev = stage.other_vdc().await;
+    let ends = vapp::get(d, admin, first).await.unwrap().lease.ends_at;
+    let moved = copy::move_vapp(d, admin, first, dev).await.unwrap().vapp;
+    stage.done(moved.0, Action::VappMove).await;
+    let now = vapp::get(d, admin, moved).await.unwrap();
+    assert_eq!((now.lease.spec(), now.lease.ends_at), (lasts, ends), "a move makes nothing last longer");
+    assert_eq!(now.shares, [Grant { subject: Subject::Everyone, access: Access::Change }]);
+    let keys = async |kind, id| {
+        let all = metadata::list(d, admin, kind, id).await.unwrap().1;
+        all.into_iter().map(|k| k.entry.key).collect::<Vec<_>>()
+    };
+    let after = stage.stopped(moved).await;
+    assert_eq!(keys(Kind::Vapp, moved.0).await, ["cost"]);
+    assert_eq!(keys(Kind::Vm, after[0].id.0).await, ["rack"]);
+    assert_eq!(tag::of_vm(d, admin, after[0].id).await.unwrap(), ["dmz"]);
+    let rules = affinity::of_vdc(d, admin, dev).await.unwrap();
+    let in_rule: BTreeSet<VmId> = rules[0].vms.iter().map(|v| v.id).collect();
+    assert_eq!(in_rule, after.iter().map(|v| v.id).collect());
+    assert!(affinity::of_vdc(d, admin, prod).await.unwrap().is_empty());
+    for (vm, twin) in before.iter().zip(&after) {
+        assert_eq!(kind(vm), kind(twin));
+        // the VDC may not use the policy: its size is the machine's own there
+        assert_eq!((&twin.sizing, twin.instance_type.as_str()), (&None, ""));
+        let cpu = &stage.object(twin).unwrap()["spec"]["template"]["spec"]["domain"]["cpu"];
+        assert_eq!(*cpu, serde_json::json!({"sockets": 1, "cores": 3, "threads": 1}));
+        assert_eq!(twin.nics[1].spec.attach, Attach::Nothing, "flat is a network of prod");
+    }
+    vapp::power(d, admin, moved, Action::VappPowerOn).await.unwrap();
+    stage.running(moved).await;
+    stage.sums_are_right().await;
+}
+
+impl Stage {
+    async fn captured(&self, id: VappId, name: &str) -> TemplateId {
+        let desk = Desk::open(&self.app, &self.admin, "acme").await;
+        let spec = UploadSpec { name: name.into(), ..UploadSpec::default() };
+        item::capture(&self.app.domain, &self.admin, id, desk.catalog, spec).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_captured_stays_as_it_is_until_the_capture_is_there_or_given_up() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (first, vms) = stage.off("first").await;
+    stage.hubs.kill_controller();
+    let template = stage.captured(first, "golden").await;
+    for refused in [
+        vapp::power(d, admin, first, Action::VappPowerOn).await.err(),
+        vapp::delete(d, admin, first).await.err(),
+        vm::delete(d, admin, vms[0].id).await.err(),
+        vm::power(d, admin, vms[0].id, Action::VmPowerOn).await.err(),
+    ] {
+        assert!(refused.unwrap().to_string().contains("It is being copied to golden"));
+    }
+    stage.hubs.start_controller(&stage.app);
+    let whole = async || stage.task_of(template.0, Action::VappCapture).await.0 == TaskStatus::Success;
+    stage.until("the capture", whole).await;
+    vapp::power(d, admin, first, Action::VappPowerOn).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_capture_whose_disk_is_gone_from_its_hub_fails_and_says_so() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (first, vms) = stage.off("first").await;
+    stage.hubs.kill_controller();
+    let template = stage.captured(first, "golden").await;
+    // its disks go with it
+    let hub = stage.hubs.hub("one");
+    hub.delete(VMS.0, VMS.1, &vms[0].namespace, &vms[0].hub_name).await;
+    let volume = vms[0].disks[0].volume.clone();
+    let there = || hub.object("", "persistentvolumeclaims", &vms[0].namespace, &volume).is_some();
+    stage.until("the end of its disk", async || !there()).await;
+    stage.hubs.start_controller(&stage.app);
+    let failed = async || stage.task_of(template.0, Action::VappCapture).await.0 == TaskStatus::Error;
+    stage.until("the failure", failed).await;
+    let why = stage.task_of(template.0, Action::VappCapture).await.1;
+    assert!(why.contains("The disk that it is taken from is gone from its hub."), "{why}");
+    // nothing holds the rest any more
+    vapp::delete(d, admin, first).await.unwrap();
 }

@@ -2,12 +2,16 @@
 use crate::{
     cli::ssvirt,
     harness::{CANARY, TestApp, kubeconfig},
+    stage::Stage,
 };
+use domain::vapp;
+use model::{network::NetworkForm, vapp::VappSpec};
 use std::{
     path::PathBuf,
     process::Stdio,
     time::{Duration, Instant},
 };
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const SECRET: &str = "q83Vn0Jr1Lx7Zt5Hc2Wb9Ky4Md6Pf8Ga";
 
@@ -151,6 +155,52 @@ async fn where_a_vm_would_go_is_explained() {
     assert!(code == 1 && wrong.contains("there is no VDC acme/none"), "{wrong}");
 }
 
+#[tokio::test]
+async fn where_a_template_would_go_is_explained_by_what_it_needs() {
+    let stage = Stage::on(&["one", "two"]).await;
+    let db = &stage.app.db;
+    let source = stage.template("ubuntu-24.04").await.unwrap().source;
+    let both = format!("hub_templates where source = '{source}'");
+    stage.until("the template on both hubs", async || db.count(&both).await == 2).await;
+    stage.hubs.kill_controller();
+    let explain = async |more: &[&str]| {
+        let args = [&["hub", "explain", "--vdc", "acme/prod"][..], more].concat();
+        run(&stage.app, &args).await
+    };
+    let (code, said, _) = explain(&["--template", "linux/ubuntu-24.04"]).await;
+    assert!(code == 0 && said.starts_with("one: ") && said.contains("not two: It fits too"), "{said}");
+    db.execute(&format!("delete from hub_templates where hub_id = 'one' and source = '{source}'")).await;
+    let (_, said, _) = explain(&["--template", "ubuntu-24.04"]).await;
+    assert!(said.starts_with("two: ") && said.contains("not one: It has not got the template."), "{said}");
+    db.execute("update storage_policies set class = 'gone'").await;
+    let (code, said, _) = explain(&["--storage", "default"]).await;
+    assert!(
+        code == 1 && said.contains("not one: It has not got the storage class gone of the policy default."),
+        "{said}"
+    );
+
+    let form =
+        NetworkForm { name: "back".into(), gateway: "10.7.0.1".into(), prefix: "24".into(), ..NetworkForm::default() };
+    let vdc = stage.acme.vdc("prod");
+    let back = domain::network::create(&stage.app.domain, &stage.admin, vdc, form).await.unwrap().id;
+    let (_, said, _) = explain(&["--network", "back"]).await;
+    assert!(said.starts_with("one: "), "{said}");
+    let spec = VappSpec { name: "there".into(), ..VappSpec::default() };
+    let made = vapp::compose(&stage.app.domain, &stage.admin, vdc, spec, vapp::Guest::default()).await.unwrap().vapp;
+    domain::vapp_network::bridge(&stage.app.domain, &stage.admin, made, back).await.unwrap();
+    db.execute("update vapps set hub_id = 'two'").await;
+    let (_, said, _) = explain(&["--network", "back"]).await;
+    assert!(said.starts_with("two: The network back lives there."), "{said}");
+    for (wrong, words) in [
+        (["--template", "none"], "there is no template none"),
+        (["--network", "none"], "acme/prod reaches no network none"),
+        (["--storage", "none"], "The VDC has no storage policy none."),
+    ] {
+        let (code, _, said) = explain(&wrong).await;
+        assert!(code == 1 && said.contains(words), "{said}");
+    }
+}
+
 /// A controller as a process of its own, with every flag it knows.
 struct Started {
     process: std::process::Child,
@@ -182,6 +232,7 @@ impl Started {
             ("DATABASE_URL", app.db.url.as_str()),
             ("SSVIRT_SECRET", SECRET),
             ("DEFAULT_KUBEVIRT_CONFIG", "vmaas-primary"),
+            ("SSVIRT_CONTROLLER_HTTP", "127.0.0.1:0"),
         ];
         let log = File::new("");
         let to = std::fs::File::create(log.path()).unwrap();
@@ -240,6 +291,22 @@ async fn the_controller_alone_registers_its_hub_and_looks_at_it_until_a_signal()
     let mut first = Started::controller(&app, file.path());
     let seen = "hubs where id = 'vmaas-primary' and hub_type = 'vmaas' and is_default and seen_at is not null";
     first.until(&app, seen).await;
+    first.says("/metrics").await;
+    let said = first.said();
+    let (_, rest) = said.split_once("http://127.0.0.1:").unwrap();
+    let address = format!("127.0.0.1:{}", rest.split_once("/metrics").unwrap().0);
+    let asked = async |path: &str| {
+        let mut stream = tokio::net::TcpStream::connect(&address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    let numbers = asked("/metrics").await;
+    let counted = ["ssvirt_hub_connections_total{", "ssvirt_db_connections "];
+    assert!(numbers.starts_with("HTTP/1.1 200") && counted.iter().all(|c| numbers.contains(c)), "{numbers}");
+    assert!(asked("/").await.starts_with("HTTP/1.1 404"));
     // a mounted Secret changes: what can't be used is not, and what answers is
     std::fs::write(file.path(), kubeconfig().await).unwrap();
     first.says("is not used, the old one stays").await;
@@ -300,5 +367,14 @@ async fn check_asks_every_hub_and_says_what_to_do_about_those_that_are_silent() 
     assert_eq!(code, 1);
     assert_eq!(run(&app, &["hub", "delete", "dead"]).await.0, 0);
     let (code, said, _) = run(&app, &["check"]).await;
+    assert!(code == 0 && said.contains("Nothing is wrong, but for the warnings above."), "{said}");
+    app.db.execute("update hubs set credential_expires_at = null").await;
+    let (code, said, _) = run(&app, &["check"]).await;
     assert!(code == 0 && said.contains("Nothing is wrong."), "{said}");
+    assert_eq!(run(&app, &["hub", "delete", "alive"]).await.0, 0);
+    let (code, said, _) = run(&app, &["check"]).await;
+    assert!(
+        code == 0 && said.contains("no hub is registered, so nothing can be deployed; ssvirt hub register"),
+        "{said}"
+    );
 }

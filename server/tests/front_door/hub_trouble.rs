@@ -1,5 +1,8 @@
 //! Hubs that fall silent, and hubs on which something stands in the way already.
-use crate::harness::{Hubs, TestApp, TestOrg};
+use crate::{
+    harness::{Hubs, TestApp, TestOrg},
+    request_id::Log,
+};
 use domain::{Gate, system_clock, vapp, vm};
 use hub::{Client, apply::Owner, client::Options, resource::SECRETS};
 use model::{
@@ -175,6 +178,37 @@ async fn a_secret_that_belongs_to_an_earlier_vm_is_waited_out_and_made_anew() {
 }
 
 #[tokio::test]
+async fn where_hubs_differ_is_logged_once_when_it_comes_and_when_it_is_over() {
+    let log = Log::of_all();
+    let app = TestApp::start().await;
+    let hubs = Hubs::start(&app, &["a-hub-to-compare", "b-hub-to-compare"]).await;
+    let stage = Stage { acme: app.org("acme").make().await, app, hubs };
+    stage.until("hubs where found ? 'kubevirt'", 2).await;
+    stage.hubs.kill_controller();
+    // as it was found before it fell silent
+    stage.hubs.hub("b-hub-to-compare").faults().set(hubsim::Fault::Refuse, true);
+    let older = r#"update hubs set found = found || '{"kubevirt": "v1.2.0"}' where id = 'b-hub-to-compare'"#;
+    stage.app.db.execute(older).await;
+    stage.hubs.look_every(&stage.app, Duration::from_millis(200));
+    let count = |words: &str| log.text().lines().filter(|l| l.contains(words)).count();
+    let said = async |words: &str| {
+        for _ in 0..200 {
+            if count(words) > 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{words} was not logged");
+    };
+    let differ = "⚠️ hubs differ: KubeVirt: b-hub-to-compare has v1.2.0";
+    said(differ).await;
+    tokio::time::sleep(Duration::from_millis(800)).await;
+    assert_eq!(count(differ), 1);
+    stage.hubs.hub("b-hub-to-compare").faults().set(hubsim::Fault::Refuse, false);
+    said("✅ hubs differ no more: KubeVirt of hub b-hub-to-compare").await;
+}
+
+#[tokio::test]
 async fn hubs_that_are_not_alike_say_in_what_and_what_it_means() {
     let app = TestApp::start().await;
     let hubs = Hubs::start(&app, &["one", "two"]).await;
@@ -195,4 +229,28 @@ async fn hubs_that_are_not_alike_say_in_what_and_what_it_means() {
     // who is not open for VMs is not compared
     stage.app.db.execute("update hubs set capabilities = '{clusters}' where id = 'two'").await;
     provider.get("/provider/hubs").await.must(200).says_not("Differences");
+}
+
+#[tokio::test]
+async fn a_replica_whose_way_to_a_hub_is_cut_does_not_make_it_silent_for_all() {
+    let stage = Stage::set().await;
+    let d = &stage.app.domain;
+    let mut times = work::Times::default();
+    times.calls.read = Duration::from_nanos(1);
+    let cut = work::Controller::start(work::Config {
+        store: d.store.clone(),
+        vault: d.vault.clone().unwrap(),
+        gate: d.gate.clone(),
+        clock: system_clock(),
+        template_namespaces: vec![],
+        times,
+    });
+    for _ in 0..30 {
+        assert_eq!(stage.app.db.count("hubs where state = 'unreachable'").await, 0);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // when it is the only one left, it says so
+    stage.hubs.kill_controller();
+    stage.until("hubs where state = 'unreachable'", 1).await;
+    cut.stop().await;
 }

@@ -192,7 +192,7 @@ async fn a_hub_is_cordoned_opened_again_and_deleted_when_nothing_is_on_it() {
     let place = format!("insert into places (vdc_id, hub_id, namespace) values ('{vdc}', 'one', 'vdc-acme-prod')");
     app.db.execute(&place).await;
     provider.get(delete).await.must(200).says("Not now:");
-    provider.post(delete, &[("name", "one")]).await.must(409).says("Delete them first");
+    provider.post(delete, &[("name", "one")]).await.must(409).says("Cordon it first");
     app.db.execute("update places set gone_at = now()").await;
     provider.fill(delete, &[("name", "two")]).await.must(422);
     let done = provider.fill(delete, &[("name", "one")]).await;

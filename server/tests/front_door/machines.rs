@@ -122,6 +122,36 @@ async fn what_is_done_on_the_hub_by_hand_is_seen_and_named() {
 }
 
 #[tokio::test]
+async fn labels_that_somebody_takes_off_on_the_hub_are_put_back_and_the_machine_is_followed_on() {
+    let stage = Stage::set().await;
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let hub = stage.hubs.hub("one");
+    let label = |o: &Value| o["metadata"]["labels"]["ssvirt.io/vm-id"] == one.id.to_string().as_str();
+    for all in [false, true] {
+        hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, |o| {
+            let labels = o["metadata"]["labels"].as_object_mut().unwrap();
+            labels.retain(|key, _| !all && key != "ssvirt.io/vm-id");
+        })
+        .unwrap();
+        stage.until("the label", async || label(&stage.object(&one).unwrap())).await;
+    }
+    // and while nobody watches
+    stage.hubs.kill_controller();
+    hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, |o| {
+        drop(o["metadata"].as_object_mut().unwrap().remove("labels"))
+    })
+    .unwrap();
+    stage.hubs.start_controller(&stage.app);
+    stage.until("the label", async || label(&stage.object(&one).unwrap())).await;
+    let told = "events where message like '%its labels were changed on its hub by hand%'";
+    stage.until("the events", async || stage.app.db.count(told).await == 3).await;
+    hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, halted).unwrap();
+    stage.until("the stop", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    assert_eq!(stage.app.db.count("strangers").await, 0);
+}
+
+#[tokio::test]
 async fn with_every_hub_down_requests_are_taken_and_done_later() {
     let stage = Stage::set().await;
     let id = stage.deploy("ubuntu-24.04", "mail").await;

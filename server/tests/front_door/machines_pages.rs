@@ -430,3 +430,22 @@ async fn a_catalog_is_shared_with_single_organizations_and_others_do_not_know_of
         "select (before->>'shared_to') || ' ' || (after->>'shared_to') from audit where action = 'catalog.edit'";
     assert_eq!(app.db.text(change).await, "acme globex");
 }
+
+#[tokio::test]
+async fn a_vapp_of_any_size_has_a_picture_of_its_networks() {
+    let stage = Stage::set().await;
+    let owner = stage.app.actor(stage.acme.user("builder")).await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    for (count, rows) in [(1, 1), (6, 1), (10, 2), (25, 5)] {
+        let nic = || model::nic::NicSpec { attach: model::nic::Attach::Vdc, ..Default::default() };
+        let vm =
+            |n| VmSpec { name: format!("vm-{n}"), cpus: 1, memory_mb: 512, nics: vec![nic()], ..VmSpec::default() };
+        let spec =
+            VappSpec { name: format!("of-{count}"), description: String::new(), vms: (0..count).map(vm).collect() };
+        let vdc = stage.acme.vdc("prod");
+        let id = vapp::compose(&stage.app.domain, &owner, vdc, spec, vapp::Guest::default()).await.unwrap().vapp;
+        let page = builder.get(&format!("/tenant/acme/vapps/{id}")).await.must(200);
+        let drawn = |class: &str| page.body.matches(&format!("class=\"{class}\"")).count();
+        assert_eq!((drawn("box"), drawn("bus"), drawn("wire")), (count, rows, count), "of {count}");
+    }
+}

@@ -11,7 +11,7 @@ use model::{
     nic::{Attach, IpMode, NicSpec},
     task::TaskStatus,
     vapp::VappSpec,
-    vm::{Power, VmSpec, VmState},
+    vm::{Power, Vm, VmSpec, VmState},
 };
 use serde_json::Value;
 use std::net::Ipv4Addr;
@@ -328,9 +328,63 @@ async fn a_hub_without_user_defined_networks_makes_bridges_and_says_what_it_can_
     stage.running(id).await;
     let nad = stage.hubs.hub("one").objects(NAD.0, NAD.1).remove(0);
     assert!(nad["spec"]["config"].as_str().unwrap().contains("\"type\":\"bridge\""), "{nad}");
+    let dhcp =
+        made(&stage, stage.acme.vdc("prod"), NetworkForm { dhcp: true, ranges: String::new(), ..form("dhcp") }).await;
+    let bad = compose(&stage, "prod", "bad", vec![machine("x", vec![on(0, dhcp, IpMode::Dhcp)])]).await.unwrap_err();
+    assert_eq!(bad.fields()[0].field, "vdc", "{bad}");
+    assert!(bad.to_string().contains("No hub that the VDC prod may use has networks of the kind of dhcp."), "{bad}");
+    // one that is there already is told what is wrong with its NIC
+    let web = stage.vms(id).await.remove(0);
+    set(&stage, web.id, vec![on(0, dhcp, IpMode::Dhcp)]).await.unwrap();
+    stage.until("a word", async || stage.vm(web.id).await.problem.contains("hands out no addresses")).await;
+}
+
+#[tokio::test]
+async fn a_shared_network_is_the_same_bridge_in_every_vdc_of_a_hub_without_user_defined_networks() {
+    let app = TestApp::start().await;
+    let mut hubs = Hubs::start(&app, &[]).await;
+    hubs.kill_controller();
+    hubs.add(&app, "one", Flavour { user_defined_networks: false, ..Flavour::default() }).await;
+    hubs.start_controller(&app);
+    let acme = app.org("acme").vdc("prod").vdc("test").make().await;
+    let admin = app.actor(acme.admin()).await;
+    let stage = Stage { app, hubs, acme, admin };
     let shared = made(&stage, stage.acme.vdc("prod"), NetworkForm { shared: true, ..form("shared") }).await;
-    let bad = compose(&stage, "prod", "bad", vec![machine("x", vec![on(0, shared, IpMode::Pool)])]).await.unwrap();
-    stage.until("a word", async || stage.vms(bad).await[0].problem.contains("shared networks are not offered")).await;
+    let one = compose(&stage, "prod", "shop", vec![machine("web", vec![on(0, shared, IpMode::Pool)])]).await.unwrap();
+    let two = compose(&stage, "test", "shop", vec![machine("web", vec![on(0, shared, IpMode::Pool)])]).await.unwrap();
+    let (one, two) = (stage.running(one).await.remove(0), stage.running(two).await.remove(0));
+    assert_ne!(one.namespace, two.namespace);
+    let there = stage.hubs.hub("one").objects(NAD.0, NAD.1);
+    let config = |vm: &Vm| {
+        let of = there.iter().find(|n| n["metadata"]["namespace"] == vm.namespace.as_str()).unwrap();
+        of["spec"]["config"].as_str().unwrap().to_owned()
+    };
+    assert!(config(&one).contains("\"bridge\":\"ss"), "{}", config(&one));
+    assert_eq!(config(&one), config(&two), "one segment");
+    let address = async |vm: VmId| stage.vm(vm).await.nics[0].spec.address;
+    assert_ne!(address(one.id).await, address(two.id).await);
+
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    for vm in [&one, &two] {
+        vapp::delete(d, admin, vm.vapp).await.unwrap();
+    }
+    stage.until("the end", async || stage.app.db.count("vms where gone_at is null").await == 0).await;
+    network::delete(d, admin, shared).await.unwrap();
+    stage.until("the network's end", async || stage.hubs.count("one", NAD) == 0).await;
+}
+
+#[tokio::test]
+async fn a_preview_shows_the_addresses_that_a_guest_is_told() {
+    let stage = Stage::set().await;
+    let back = made(&stage, stage.acme.vdc("prod"), form("back")).await;
+    let id = compose(&stage, "prod", "shop", vec![machine("web", vec![on(0, back, IpMode::Pool)])]).await.unwrap();
+    let one = stage.running(id).await.remove(0);
+    let browser = stage.app.sign_in("acme", "acme-admin").await;
+    let at = format!("/tenant/acme/vms/{}/guest", one.id);
+    let page = browser.get(&at).await.must(200);
+    let shown = browser.fill_page(&page, &format!("{at}/preview"), &[("computer_name", "front")]).await.must(200);
+    let address = one.nics[0].spec.address.unwrap();
+    shown.says("network-config").says(&format!("{address}/24")).says("9.9.9.9").says(&one.nics[0].spec.mac);
 }
 
 #[tokio::test]

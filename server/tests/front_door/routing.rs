@@ -388,10 +388,11 @@ async fn what_a_vdc_has_reserved_is_kept_free_for_it() {
     let placed = format!("places where vdc_id = '{kept}'");
     stage.until("a place for the VDC", async || stage.app.db.count(&placed).await == 1).await;
 
-    let elsewhere = hub::explain(d, &stage.operator, org, stage.acme.vdc("prod"), 1, 8192).await.unwrap();
+    let asked = || hub::Asked { cpus: 1, memory_mb: 8192, ..hub::Asked::default() };
+    let elsewhere = hub::explain(d, &stage.operator, org, stage.acme.vdc("prod"), asked()).await.unwrap();
     assert_eq!(elsewhere.hub, None);
     assert!(elsewhere.refused[0].why.contains("8 GB of memory are needed, and it has room for 4"), "{elsewhere:?}");
-    let own = hub::explain(d, &stage.operator, org, kept, 1, 8192).await.unwrap();
+    let own = hub::explain(d, &stage.operator, org, kept, asked()).await.unwrap();
     assert_eq!(own.hub.map(|h| h.0).as_deref(), Some("one"));
 }
 
@@ -490,7 +491,9 @@ async fn a_task_that_waits_for_too_long_ends_and_says_what_it_waited_for() {
     let id = stage.compose("shop", &["web"]).await;
     stage.until("a reason", async || stage.task(id, Action::VappCreate).await.ends_with(NO_HUB)).await;
     stage.app.db.execute("update tasks set deadline = now() - interval '1 minute' where status = 'running'").await;
-    let late = format!("error: It took too long, and is not waited for any more. Last: {NO_HUB}");
+    let late = format!(
+        "error: It took too long. Nothing of it was begun on a hub, so it is withdrawn, and what it took is free again. Last: {NO_HUB}"
+    );
     stage.until("its end", async || stage.task(id, Action::VappCreate).await == late).await;
     server::metrics::recorder().run_upkeep();
     let failed = "ssvirt_vm_provisioning_total{result=\"failure\"}";

@@ -32,7 +32,7 @@ const SECRET: &str = "q83Vn0Jr1Lx7Zt5Hc2Wb9Ky4Md6Pf8Ga";
 fn another(key: &str) -> &'static str {
     match key {
         "database.url" => "postgres://u:p@h/d",
-        "api.http" | "api.https" => "127.0.0.1:9999",
+        "api.http" | "api.https" | "controller.http" => "127.0.0.1:9999",
         "api.tls_cert_file" | "api.tls_key_file" => "/dev/null",
         "api.public_url" | "api.cors_origins" => "https://x.example.com",
         "api.trusted_proxies" => "10.0.0.0/8",

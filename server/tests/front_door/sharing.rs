@@ -3,9 +3,11 @@ use crate::{
     harness::{Answer, Client},
     machines_pages::{Stage, WEB},
 };
-use domain::{share, user, vapp};
+use domain::{disk, network, share, user, vapp};
 use model::{
     Error, VappId,
+    disk::DiskSpec,
+    network::NetworkForm,
     role::Predefined::{self, *},
     share::{Access, Grant, Subject},
 };
@@ -294,4 +296,86 @@ async fn many_vms_are_shut_down_at_once() {
     builder.get(&at("/vms")).await.must(200).says("With what is chosen");
     let picks = [("pick", first.as_str()), ("pick", second.as_str()), ("do", "shutdown")];
     builder.post(&at("/vms/bulk"), &picks).await.must(200).says("1 of 2 accepted");
+}
+
+#[tokio::test]
+async fn many_vms_get_a_tag_and_lose_it_at_once() {
+    let stage = Stage::set().await;
+    let (_, first) = stage.vapp("first", "builder").await;
+    let (_, second) = stage.vapp("second", "builder").await;
+    let (_, foreign) = stage.vapp("foreign", "other").await;
+    let builder = stage.app.sign_in("acme", "builder").await;
+    builder.get(&at("/vms")).await.must(200).says("Add a tag…").says("Remove a tag…");
+    builder.get(&at("/vapps")).await.must(200).says_not("Add a tag…");
+    let bulk = at("/vms/bulk");
+    let form = |more: &[(&'static str, &'static str)]| {
+        let picks = [("pick", first.as_str()), ("pick", second.as_str()), ("pick", foreign.as_str())];
+        [&picks[..], more].concat()
+    };
+    builder.post(&bulk, &form(&[("do", "tag")])).await.must(200).says("Add a tag to 3 VMs");
+    let empty = builder.post(&bulk, &form(&[("do", "tag"), ("sure", "on"), ("tag", " ")])).await.must(200);
+    empty.says("Say which tag it is.");
+    let odd = builder.post(&bulk, &form(&[("do", "tag"), ("sure", "on"), ("tag", "no space")])).await.must(200);
+    odd.says("0 of 3 accepted").says("can't be a tag");
+    let done = builder.post(&bulk, &form(&[("do", "tag"), ("sure", "on"), ("tag", "Web")])).await.must(200);
+    done.says("Add a tag: 2 of 3 accepted").says("There is no such VM").says_not("foreign");
+    builder.post(&bulk, &form(&[("do", "tag"), ("sure", "on"), ("tag", "tier:1")])).await.must(200);
+    let tags = async |vm: &str| {
+        let sql = format!("select coalesce(string_agg(tag, ' ' order by tag), '') from vm_tags where vm_id = '{vm}'");
+        stage.app.db.text(&sql).await
+    };
+    assert_eq!((tags(&first).await.as_str(), tags(&foreign).await.as_str()), ("tier:1 web", ""), "others stay");
+    let done = builder.post(&bulk, &form(&[("do", "untag"), ("sure", "on"), ("tag", "WEB")])).await.must(200);
+    done.says("Remove a tag: 2 of 3 accepted");
+    assert_eq!((tags(&first).await, tags(&second).await), ("tier:1".into(), "tier:1".into()));
+    builder.post(&at("/vapps/bulk"), &form(&[("do", "tag")])).await.must(422).says("Choose what to do");
+}
+
+#[tokio::test]
+async fn many_disks_networks_and_catalog_items_are_deleted_at_once_and_each_says_what_became_of_it() {
+    let stage = Stage::set().await;
+    let (d, vdc) = (&stage.app.domain, stage.acme.vdc("prod"));
+    let admin = stage.app.actor(stage.acme.admin()).await;
+    let disk = async |name: &str| {
+        let spec = DiskSpec { name: name.into(), size_mb: 1024, ..DiskSpec::default() };
+        disk::create(d, &admin, vdc, spec).await.unwrap().0.to_string()
+    };
+    let network = async |name: &str, gateway: &str| {
+        let form =
+            NetworkForm { name: name.into(), gateway: gateway.into(), prefix: "24".into(), ..Default::default() };
+        network::create(d, &admin, vdc, form).await.unwrap().id.to_string()
+    };
+    let disks = [disk("one").await, disk("two").await];
+    let networks = [network("front", "10.7.0.1").await, network("back", "10.8.0.1").await];
+    let catalog = stage.catalog(stage.acme.id, "linux", false).await;
+    let items = [
+        stage.template(catalog, "fedora", WEB, ("", "")).await,
+        stage.template(catalog, "debian", WEB, ("", "")).await,
+    ];
+    // one of each can't go
+    let (_, vm) = stage.vapp("shop", "builder").await;
+    stage.app.db.execute(&format!("update disks set vm_id = '{vm}' where id = '{}'", disks[1])).await;
+    stage.app.db.execute(&format!("update templates set source = 'hub' where id = '{}'", items[1])).await;
+    let client = stage.app.sign_in("acme", "acme-admin").await;
+    let lists = [at("/disks"), at("/networks"), at(format!("/catalogs/{catalog}"))];
+    for (list, of, ids, asks, done) in [
+        (&lists[0], "/disks", &disks, "Delete 2 disks?", "Delete: 1 of 2 accepted"),
+        (&lists[1], "/networks", &networks, "Delete 2 networks?", "Delete: 2 of 2 accepted"),
+        (&lists[2], "/templates", &items, "Delete 2 catalog items?", "Delete: 1 of 2 accepted"),
+    ] {
+        client.get(list).await.must(200).says("With what is chosen").says_not("Power on");
+        let bulk = at(format!("{of}/bulk"));
+        let form = |more: &[(&'static str, &'static str)]| {
+            [&[("pick", ids[0].as_str()), ("pick", ids[1].as_str())][..], more].concat()
+        };
+        client.post(&bulk, &form(&[("do", "power-on")])).await.must(422).says("Choose what to do");
+        client.post(&bulk, &form(&[("do", "delete")])).await.must(200).says(asks);
+        let told = client.post(&bulk, &form(&[("do", "delete"), ("sure", "on")])).await.must(200).says(done);
+        let rows = format!("audit where request_id = '{}'", told.request_id());
+        assert_eq!(stage.app.db.count(&rows).await, 2, "one row each");
+    }
+    let left = "select (select count(*) from disks where independent and deleted_at is null)
+                    || ' ' || (select count(*) from networks where deleted_at is null)
+                    || ' ' || (select count(*) from templates where deleted_at is null)";
+    assert_eq!(stage.app.db.text(left).await, "1 0 1");
 }

@@ -13,7 +13,7 @@ use model::{
 const TYPES: (&str, &str) = ("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes");
 
 impl Stage {
-    async fn size(&self, name: &str, cpus: i32, memory_mb: i64) -> SizingId {
+    pub(crate) async fn size(&self, name: &str, cpus: i32, memory_mb: i64) -> SizingId {
         let spec = SizingSpec { name: name.into(), cpus, memory_mb, ..SizingSpec::default() };
         let operator = self.app.operator().await;
         let id = sizing::create(&self.app.domain, &operator, spec).await.unwrap().id;

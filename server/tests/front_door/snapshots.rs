@@ -1,9 +1,10 @@
 //! Snapshots from the request to the hub and back: a tree, going back, and VCD's one snapshot.
 use crate::stage::Stage;
-use domain::{disk, snapshot, vapp, vm};
+use domain::{disk, snapshot, storage, vapp, vm};
 use model::{
     Action, VmId,
     snapshot::{Snapshot, SnapshotSpec, SnapshotState},
+    storage::{StoragePolicySpec, VdcPolicySpec},
     task::TaskStatus,
     vm::{Vm, VmState},
 };
@@ -140,4 +141,66 @@ async fn a_snapshot_is_taken_gone_back_to_and_deleted_on_its_pages() {
     stage.app.db.execute("update hubs set offers = array_remove(offers, 'snapshots')").await;
     page.get(&vm).await.must(200).says("The hub it is on makes no snapshots");
     page.post(&format!("{vm}/snapshots/new"), &[("name", "late")]).await.must(409);
+}
+
+/// A VM whose second disk is on storage that makes no snapshots.
+async fn with_a_local_disk(stage: &Stage) -> Vm {
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let operator = stage.app.operator().await;
+    let spec = StoragePolicySpec { name: "local".into(), class: "local".into(), ..StoragePolicySpec::default() };
+    let local = storage::create(d, &operator, spec).await.unwrap().id;
+    let vdc = stage.acme.vdc("prod");
+    let first = storage::of_vdc(d, admin, vdc).await.unwrap()[0].id;
+    let policy = |id, is_default| VdcPolicySpec { id, limit_mb: None, is_default };
+    storage::set_for_vdc(d, &operator, vdc, vec![policy(first, true), policy(local, false)]).await.unwrap();
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let spec = model::disk::DiskSpec { size_mb: 1024, policy: "local".into(), ..Default::default() };
+    disk::add(d, admin, one.id, spec).await.unwrap();
+    stage
+        .until("the disk", async || {
+            stage.vm(one.id).await.disks.iter().any(|k| k.policy == "local" && !k.volume.is_empty())
+        })
+        .await;
+    one
+}
+
+#[tokio::test]
+async fn a_disk_whose_storage_makes_no_snapshots_is_named_before_one_is_asked_for() {
+    let stage = Stage::set().await;
+    let one = with_a_local_disk(&stage).await;
+    stage
+        .until("the hub's word", async || stage.vm(one.id).await.disks.iter().any(|k| !k.no_snapshot.is_empty()))
+        .await;
+    let now = stage.vm(one.id).await;
+    let name = &now.disks.iter().find(|k| k.policy == "local").unwrap().name;
+    let refused = snapshot::create(&stage.app.domain, &stage.admin, one.id, named("clean")).await.unwrap_err();
+    let words = format!("A snapshot would leave out the disk {name}. The hub says: No VolumeSnapshotClass");
+    assert!(refused.to_string().contains(&words), "{refused}");
+    assert!(now.disks.iter().all(|k| k.name == *name || k.no_snapshot.is_empty()), "{:?}", now.disks);
+    let client = stage.app.sign_in("acme", "acme-admin").await;
+    client.get(&format!("/tenant/acme/vms/{}", one.id)).await.must(200).says(&words);
+    assert_eq!(on_hub(&stage, "virtualmachinesnapshots"), 0);
+}
+
+#[tokio::test]
+async fn a_snapshot_that_leaves_out_a_disk_has_failed() {
+    let stage = Stage::set().await;
+    let one = with_a_local_disk(&stage).await;
+    // as if nothing had been said beforehand
+    stage
+        .until("the hub's word", async || stage.vm(one.id).await.disks.iter().any(|k| !k.no_snapshot.is_empty()))
+        .await;
+    stage.hubs.kill_controller();
+    stage.app.db.execute("update disks set obs_no_snapshot = ''").await;
+    snapshot::create(&stage.app.domain, &stage.admin, one.id, named("clean")).await.unwrap();
+    stage.hubs.start_controller(&stage.app);
+    stage.until("its end", async || all(&stage, one.id).await.iter().any(|s| s.state == SnapshotState::Failed)).await;
+    let ended = async || stage.task_of(one.id.0, Action::VmSnapshot).await.0 == TaskStatus::Error;
+    stage.until("the task's end", ended).await;
+    let (_, why) = stage.task_of(one.id.0, Action::VmSnapshot).await;
+    assert!(why.contains("left the disk"), "{why}");
+    let left = all(&stage, one.id).await.remove(0);
+    snapshot::delete(&stage.app.domain, &stage.admin, one.id, left.id).await.unwrap();
+    stage.until("nothing of it", async || on_hub(&stage, "virtualmachinesnapshots") == 0).await;
 }

@@ -71,6 +71,13 @@ async fn a_template_that_openshift_makes_is_deployed_powered_resized_renamed_and
         let object = stage.object(one).unwrap();
         assert_eq!(object["metadata"]["labels"]["ssvirt.io/vm-id"], one.id.to_string());
         assert_eq!(object["spec"]["template"]["spec"]["domain"]["cpu"]["sockets"], one.cpus, "{}", one.name);
+        // its card is ours, on the VDC's own network
+        let card = &object["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"][0];
+        assert_eq!(
+            (card["macAddress"].as_str(), card["binding"]["name"].as_str()),
+            (Some(one.nics[0].spec.mac.as_str()), Some("l2bridge"))
+        );
+        assert!(!one.nics[0].spec.mac.is_empty() && card.get("masquerade").is_none(), "{card}");
     }
     assert_eq!([INSTANCES, VMS, SERVICES].map(|kind| stage.hubs.count("one", kind)), [1, 2, 1]);
     assert_eq!(stage.secrets_of(id), 2, "its parameters, and what the template has");

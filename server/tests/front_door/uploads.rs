@@ -40,7 +40,7 @@ const OVF: &str = r#"<?xml version="1.0"?>
  </VirtualSystemCollection>
 </Envelope>"#;
 
-fn tar(entries: &[(&str, &[u8])]) -> Vec<u8> {
+pub(crate) fn tar(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = vec![];
     for (name, bytes) in entries {
         let mut block = [0; 512];
@@ -59,7 +59,7 @@ fn tar(entries: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-fn shop() -> Vec<u8> {
+pub(crate) fn shop() -> Vec<u8> {
     tar(&[("shop.ovf", OVF.as_bytes()), ("disk1.qcow2", &qcow2(64))])
 }
 
@@ -314,22 +314,22 @@ async fn an_item_has_versions_and_shows_the_newest_that_is_left() {
     let d = &stage.app.domain;
     let before = catalog::get(d, &stage.admin, desk.catalog).await.unwrap().contents;
     let template = desk.uploaded("box", ItemKind::Template, "box.qcow2", &qcow2(64)).await;
-    let second = upload::begin_version(d, &stage.admin, template, "larger".into()).await.unwrap();
+    let second = upload::begin_version(d, &stage.admin, template, "larger".into(), String::new()).await.unwrap();
     // one at a time
-    assert!(upload::begin_version(d, &stage.admin, template, String::new()).await.is_err());
+    assert!(upload::begin_version(d, &stage.admin, template, String::new(), String::new()).await.is_err());
     desk.send(second, "box.qcow2", &qcow2(128), 5000).await;
     assert_eq!(desk.ended(second).await.state, UploadState::Done);
     let versions = item::versions(d, &stage.admin, template).await.unwrap();
     let shown: Vec<_> = versions.iter().map(|v| (v.number, v.note.as_str(), v.vms[0].disks[0].size_mb)).collect();
     assert_eq!(shown, [(2, "larger", 128), (1, "", 64)]);
     let size = async || catalog::template(d, &stage.admin, template).await.unwrap().storage_mb();
-    assert_eq!(size().await, 128);
+    assert_eq!(size().await, Some(128));
     // an earlier one can be told
     let ask = vapp::Deploy { name: "old".into(), version: Some(1), ..vapp::Deploy::default() };
     let old = vapp::deploy(d, &stage.admin, stage.acme.vdc("prod"), template, ask).await.unwrap().vapp;
     assert_eq!(stage.vms(old).await[0].disks[0].size_mb, 64);
     item::delete_version(d, &stage.admin, template, 2).await.unwrap();
-    assert_eq!(size().await, 64);
+    assert_eq!(size().await, Some(64));
     assert!(item::delete_version(d, &stage.admin, template, 2).await.is_err());
     assert!(catalog::get(d, &stage.admin, desk.catalog).await.unwrap().contents > before + 2);
     item::delete(d, &stage.admin, template).await.unwrap();
@@ -454,4 +454,47 @@ async fn a_stopped_vapp_is_captured_and_deployed_again_where_its_disks_are() {
     };
     stage.until("the end of the copies", async || left() == 0).await;
     assert!(made.iter().all(|v| v.made));
+}
+
+#[tokio::test]
+async fn a_file_is_held_against_the_sum_that_was_given_with_its_form() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let (page, disc) = (format!("/tenant/acme/catalogs/{}/upload", desk.catalog), iso());
+    let form = |name: &'static str, sum: &str| {
+        vec![("name", name.to_owned()), ("kind", "media".into()), ("sha256", sum.to_owned())]
+    };
+    let begun = async |name: &'static str, sum: &str| {
+        let form = form(name, sum);
+        let form: Vec<(&str, &str)> = form.iter().map(|(k, v)| (*k, v.as_str())).collect();
+        desk.browser.fill(&page, &form).await
+    };
+    let odd = begun("disc", "4711").await.must(422);
+    assert!(odd.error_of("sha256").unwrap().contains("64 digits"), "{:?}", odd.error_of("sha256"));
+    assert_eq!(odd.field("sha256").as_deref(), Some("4711"));
+
+    let upload_of = |answer: &Answer| -> UploadId { answer.location().rsplit('/').next().unwrap().parse().unwrap() };
+    // as sha256sum prints it
+    let good = begun("disc", &format!("{}  disc.iso", sum(&disc).to_uppercase())).await.must(303);
+    let id = upload_of(&good);
+    desk.send(id, "disc.iso", &disc, 1000).await;
+    let upload = desk.ended(id).await;
+    assert_eq!((upload.state, upload.problem.as_str()), (UploadState::Done, ""));
+    let shown = desk.browser.get(&format!("/tenant/acme/templates/{}", upload.template)).await.must(200);
+    shown.says(&format!("SHA-256 {}", sum(&disc)));
+
+    let bad = begun("other", &sum(b"something else")).await.must(303);
+    let id = upload_of(&bad);
+    desk.send(id, "disc.iso", &disc, 1000).await;
+    let upload = desk.ended(id).await;
+    assert!(
+        upload.state == UploadState::Failed && upload.problem.contains("SHA-256 is not what was promised"),
+        "{upload:?}"
+    );
+    desk.browser
+        .get(&format!("/tenant/acme/uploads/{id}"))
+        .await
+        .must(200)
+        .says("It was refused.")
+        .says("SHA-256 is not");
 }

@@ -55,8 +55,11 @@ async fn what_found_no_hub_goes_on_when_a_wish_is_taken_back() {
     let stage = Stage::set().await;
     let provider = stage.app.provider().await;
     let edit = format!("/provider/organizations/{}/edit", stage.acme.id);
-    provider.fill(&edit, &[("avoid", "one")]).await.must(303);
+    // it is asked for before the wish, and placed after it
+    stage.hubs.kill_controller();
     let id = stage.deploy("ubuntu-24.04", "mail").await;
+    provider.fill(&edit, &[("avoid", "one")]).await.must(303);
+    stage.hubs.start_controller(&stage.app);
     let operator = stage.app.operator().await;
     stage
         .until("a refusal", async || {

@@ -1,10 +1,13 @@
 //! What VMs can be made from: OpenShift templates, DataSources and instance types.
 use super::{
+    hardware::hardware,
     json::{condition, holds, keyed, list, map, some, text},
     meta::{Meta, meta},
     quantity,
     vm::{AskedDisk, AskedNic, VmPart, vm},
 };
+use crate::Key;
+use model::hardware::Hardware;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -57,6 +60,10 @@ pub struct TemplateVm {
     pub disks: Vec<AskedDisk>,
     pub nics: Vec<AskedNic>,
     pub cloud_init: bool,
+    pub hardware: Hardware,
+    /// Among the others of its template, where it says so.
+    pub start_order: Option<i64>,
+    pub start_delay_s: Option<i64>,
     /// The system it is for, in words: the template's own where it does not say.
     pub os_name: Option<String>,
 }
@@ -90,7 +97,7 @@ pub fn template(object: &Value) -> Option<ObservedTemplate> {
     let tags: Vec<String> =
         note("tags").split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned).collect();
     Some(ObservedTemplate {
-        display_name: filled(note("openshift.io/display-name")).unwrap_or_else(|| meta.key.name.clone()),
+        display_name: filled(note("openshift.io/display-name")).unwrap_or_else(|| meta.key.name.to_string()),
         description: note("description").to_owned(),
         provider: note("openshift.io/provider-display-name").to_owned(),
         vms: objects()
@@ -136,6 +143,10 @@ fn parameter(p: &Value) -> Option<Parameter> {
     })
 }
 
+/// Beside a machine of a template: when it starts among the others, and how long those after it wait then.
+const START_ORDER: &str = "ssvirt.io/start-order";
+const START_DELAY: &str = "ssvirt.io/start-delay";
+
 type Defaults = Vec<(String, String)>;
 
 fn defaults(template: &Value) -> Defaults {
@@ -166,6 +177,7 @@ fn template_vm(object: &Value, defaults: &Defaults) -> TemplateVm {
     let mut object = object.clone();
     with_defaults(&mut object, defaults, 0);
     let name = text(&object, "/metadata/name").to_owned();
+    let whole = |key| keyed(&object, "/metadata/annotations", key).trim().parse().ok();
     let VmPart { size, preference, disks, nics, .. } = vm(&object).unwrap_or_default();
     let cloud_init = list(&object, "/spec/template/spec/volumes")
         .any(|v| v.get("cloudInitNoCloud").is_some() || v.get("cloudInitConfigDrive").is_some());
@@ -179,6 +191,9 @@ fn template_vm(object: &Value, defaults: &Defaults) -> TemplateVm {
         disks: disks.into_iter().filter(|d| !d.volume.is_empty()).collect(),
         nics,
         cloud_init,
+        hardware: hardware(&object),
+        start_order: whole(START_ORDER),
+        start_delay_s: whole(START_DELAY),
         os_name: None,
     }
 }
@@ -195,6 +210,8 @@ pub struct ObservedImage {
     pub architecture: Option<String>,
     /// The claim or snapshot behind it.
     pub source: Option<String>,
+    /// The claim, where it is one.
+    pub claim: Option<Key>,
 }
 
 pub fn image(object: &Value) -> Option<ObservedImage> {
@@ -204,6 +221,11 @@ pub fn image(object: &Value) -> Option<ObservedImage> {
     let source = ["/spec/source/pvc", "/spec/source/snapshot", "/spec/source/dataSource"]
         .iter()
         .find_map(|p| some(object.pointer(p)?, "/name"));
+    let pvc = object.pointer("/spec/source/pvc").filter(|p| p.is_object());
+    let claim = pvc.map(|p| {
+        let namespace = some(p, "/namespace").unwrap_or_else(|| meta.key.namespace.to_string());
+        Key::new(namespace, text(p, "/name"))
+    });
     Some(ObservedImage {
         problem: match (ready, condition(object, "Ready")) {
             (true, _) => None,
@@ -215,6 +237,7 @@ pub fn image(object: &Value) -> Option<ObservedImage> {
         default_preference: label("instancetype.kubevirt.io/default-preference"),
         architecture: label("template.kubevirt.io/architecture"),
         source,
+        claim,
         meta,
     })
 }
@@ -240,7 +263,7 @@ pub fn instance_type(object: &Value) -> Option<InstanceType> {
         cpus: super::json::number(object, "/spec/cpu/guest").filter(|n| (1..=100_000).contains(n))?,
         memory_mb: quantity::mib(&quantity::of(object.pointer("/spec/memory/guest")?)?).filter(|n| *n > 0)?,
         display_name: match note("instancetype.kubevirt.io/displayName") {
-            "" => meta.key.name.clone(),
+            "" => meta.key.name.to_string(),
             name => name.to_owned(),
         },
         description: note("instancetype.kubevirt.io/description").to_owned(),

@@ -1,6 +1,7 @@
 //! What a hub answers: from objects to our own small structs. Anything may be missing or odd; nothing here fails for it.
 mod catalog;
 mod guest;
+mod hardware;
 mod json;
 mod meta;
 mod observed;
@@ -17,7 +18,8 @@ pub use catalog::{
 pub use guest::told;
 pub use meta::{Ids, Meta, ObservedNamespace, meta, namespace};
 pub use observed::{ObservedVm, VmState, observe};
-pub use snapshot::{Stage, restore_stage, snapshot_stage};
+pub use snapshot::{Stage, left_out, restore_stage, snapshot_stage};
 pub use vm::{
-    AskedDisk, AskedNic, AskedSize, InstancePart, Notes, SeenNic, VmPart, VolumePart, claim_mb, instance, vm, volume,
+    AskedDisk, AskedNic, AskedSize, InstancePart, Notes, SeenNic, VmPart, VolumePart, claim_mb, claim_room_mb,
+    instance, vm, volume,
 };

@@ -78,7 +78,7 @@ pub fn observe<'a>(
     let instance = instance.filter(|i| i.meta.key == *key);
     let mine = |v: &&VolumePart| {
         v.meta.key.namespace == key.namespace
-            && vm.disks.iter().any(|d| d.volume == v.meta.key.name && !d.volume.is_empty())
+            && vm.disks.iter().any(|d| *d.volume == *v.meta.key.name && !d.volume.is_empty())
     };
     let volumes: Vec<VolumePart> = volumes.into_iter().filter(mine).cloned().collect();
     let state = match vm.meta.deleting {

@@ -1,5 +1,5 @@
 //! How far snapshots and restores are. Their words stand in the reason of a condition, not in its message.
-use super::json::{condition, some, text, time};
+use super::json::{condition, list, some, text, time};
 use serde_json::Value;
 use time::OffsetDateTime;
 
@@ -32,6 +32,11 @@ pub fn snapshot_stage(object: &Value) -> Stage {
     }
 }
 
+/// The volumes that a snapshot was taken without, as its machine calls them.
+pub fn left_out(snapshot: &Value) -> Vec<&str> {
+    list(snapshot, "/status/snapshotVolumes/excludedVolumes").filter_map(Value::as_str).collect()
+}
+
 pub fn restore_stage(object: &Value) -> Stage {
     if object["status"]["complete"] == true {
         return Stage::Done(time(object, "/status/restoreTime"));
@@ -53,6 +58,9 @@ mod tests {
         let failed = json!({"status": {"phase": "Failed", "error": {"message": "snapshot deadline exceeded"}}});
         assert_eq!(snapshot_stage(&failed), Stage::Failed("snapshot deadline exceeded".into()));
         assert!(matches!(snapshot_stage(&json!({"status": {"readyToUse": true}})), Stage::Done(None)));
+        let partial =
+            json!({"status": {"snapshotVolumes": {"includedVolumes": ["root"], "excludedVolumes": ["data"]}}});
+        assert_eq!((left_out(&partial), left_out(&failed)), (vec!["data"], vec![]));
         let refused = json!({"status": {"conditions": [{"type": "Failure", "status": "True", "reason": "off"}]}});
         assert_eq!(restore_stage(&refused), Stage::Failed("off".into()));
         assert!(matches!(restore_stage(&json!({"status": {"complete": true}})), Stage::Done(None)));

@@ -63,6 +63,8 @@ pub struct AskedDisk {
     pub size_mb: Option<i64>,
     pub storage_class: Option<String>,
     pub cdrom: bool,
+    /// Why a snapshot would leave it out; None: it would not, or nothing is known yet.
+    pub no_snapshot: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,7 +210,12 @@ fn asked_disk(vm: &Value, volume: &Value) -> AskedDisk {
     let template =
         list(vm, "/spec/dataVolumeTemplates").find(|t| text(t, "/metadata/name") == backing && !backing.is_empty());
     let (size_mb, storage_class) = template.map(volume_size).unwrap_or_default();
+    // until its claim is there KubeVirt can't tell, and says no
+    let no_snapshot = list(vm, "/status/volumeSnapshotStatuses")
+        .find(|s| text(s, "/name") == name && s["enabled"] == false && text(s, "/reason") != "PVC not found")
+        .map(|s| some(s, "/reason").unwrap_or_else(|| "its storage makes no snapshots".into()));
     AskedDisk {
+        no_snapshot,
         cdrom: device.is_some_and(|d| d.get("cdrom").is_some()),
         name,
         volume: backing,
@@ -327,6 +334,12 @@ pub fn volume(object: &Value) -> Option<VolumePart> {
 /// How much a claim asks for.
 pub fn claim_mb(claim: &Value) -> Option<i64> {
     claim.pointer("/spec/resources/requests/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q))
+}
+
+/// How much a claim asks for or has, whichever is more.
+pub fn claim_room_mb(claim: &Value) -> Option<i64> {
+    let has = claim.pointer("/status/capacity/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q));
+    claim_mb(claim).max(has)
 }
 
 /// "12.34%"; "N/A" until it can be measured.

@@ -1,5 +1,7 @@
 //! What cloud-init knows in a `#cloud-config`: its fields and the form of each, so that a slip of the pen is told before a VM
 //! starts and not found in the guest's log.
+mod groups;
+
 use serde_json::{Map, Value};
 
 /// The form of a value.
@@ -174,7 +176,7 @@ pub(crate) fn check(fields: &Map<String, Value>) -> Result<(), String> {
             return Err("power_state.mode is poweroff, reboot or halt.".to_owned());
         }
     }
-    Ok(())
+    groups::check(fields)
 }
 
 fn list(value: Option<&Value>) -> &[Value] {

@@ -1,6 +1,9 @@
 //! What is brought into a guest beyond cloud-init's own fields: the administrator's password and a script. On Linux by a
 //! boothook, which cloud-init runs at every start and which does each change once; on Windows by an answer file of sysprep.
-use crate::shape::cloud_init::encoded;
+use crate::shape::{
+    cloud_init::encoded,
+    network_data::{GuestAddress, GuestNic},
+};
 use std::fmt::Write;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub struct Customize {
     pub script: String,
     /// Of Windows: how often the administrator is signed in by itself.
     pub auto_logons: i32,
+    /// Of Windows: its cards, which it knows by their MACs.
+    pub nics: Vec<GuestNic>,
 }
 
 impl Customize {
@@ -55,8 +60,19 @@ pub(super) fn boothook(c: &Customize) -> String {
 /// The file beside the answer file that holds the script.
 pub(super) const BATCH: &str = "customize.bat";
 
-const SHELL: &str = r#"<component name="Microsoft-Windows-Shell-Setup" processorArchitecture="amd64" publicKeyToken="31bf3856ad364e35" language="neutral" versionScope="nonSxS">"#;
-const DEPLOYMENT: &str = r#"<component name="Microsoft-Windows-Deployment" processorArchitecture="amd64" publicKeyToken="31bf3856ad364e35" language="neutral" versionScope="nonSxS">"#;
+macro_rules! component {
+    ($name:literal) => {
+        concat!(
+            "<component name=\"Microsoft-Windows-",
+            $name,
+            "\" processorArchitecture=\"amd64\" publicKeyToken=\"31bf3856ad364e35\" language=\"neutral\" versionScope=\"nonSxS\">"
+        )
+    };
+}
+const SHELL: &str = component!("Shell-Setup");
+const DEPLOYMENT: &str = component!("Deployment");
+const TCPIP: &str = component!("TCPIP");
+const DNS: &str = component!("DNS-Client");
 
 /// Windows takes no more letters.
 const LONGEST_NAME: usize = 15;
@@ -79,6 +95,7 @@ pub fn unattend(computer_name: &str, c: &Customize) -> String {
             escaped(&batch("precustomization"))
         );
     }
+    text += &addresses(&c.nics);
     let _ = write!(
         text,
         "</settings>\n<settings pass=\"oobeSystem\">\n{SHELL}\n<OOBE><HideEULAPage>true</HideEULAPage>\
@@ -114,6 +131,51 @@ pub fn unattend(computer_name: &str, c: &Customize) -> String {
         text += "</FirstLogonCommands>\n";
     }
     text + "</component>\n</settings>\n</unattend>\n"
+}
+
+/// The addresses of ours, with their names' servers. Cards without one ask by DHCP, as they do without being told.
+fn addresses(nics: &[GuestNic]) -> String {
+    let (mut cards, mut names) = (String::new(), String::new());
+    for nic in nics.iter().filter(|n| !n.mac.is_empty()) {
+        let GuestAddress::Static { address, prefix, gateway, dns, dns_suffix } = &nic.address else { continue };
+        let id = nic.mac.to_uppercase().replace(':', "-");
+        let begin = format!("<Interface wcm:action=\"add\"><Identifier>{}</Identifier>", escaped(&id));
+        let _ = write!(
+            cards,
+            "{begin}<Ipv4Settings><DhcpEnabled>false</DhcpEnabled></Ipv4Settings><UnicastIpAddresses>\
+             <IpAddress wcm:action=\"add\" wcm:keyValue=\"1\">{address}/{prefix}</IpAddress></UnicastIpAddresses>"
+        );
+        if nic.primary {
+            let _ = write!(
+                cards,
+                "<Routes><Route wcm:action=\"add\"><Identifier>0</Identifier><Prefix>0.0.0.0/0</Prefix>\
+                 <NextHopAddress>{gateway}</NextHopAddress></Route></Routes>"
+            );
+        }
+        cards += "</Interface>\n";
+        if dns.is_empty() && dns_suffix.is_empty() {
+            continue;
+        }
+        names += &begin;
+        if !dns_suffix.is_empty() {
+            let _ = write!(names, "<DNSDomain>{}</DNSDomain>", escaped(dns_suffix));
+        }
+        if !dns.is_empty() {
+            names += "<DNSServerSearchOrder>";
+            for (i, server) in dns.iter().enumerate() {
+                let _ = write!(names, "<IpAddress wcm:action=\"add\" wcm:keyValue=\"{}\">{server}</IpAddress>", i + 1);
+            }
+            names += "</DNSServerSearchOrder>";
+        }
+        names += "</Interface>\n";
+    }
+    let mut text = String::new();
+    for (component, inside) in [(TCPIP, cards), (DNS, names)] {
+        if !inside.is_empty() {
+            let _ = write!(text, "{component}\n<Interfaces>\n{inside}</Interfaces>\n</component>\n");
+        }
+    }
+    text
 }
 
 /// Which letter the disc gets is not known.
@@ -152,6 +214,7 @@ mod tests {
             expires: true,
             script: "#!/bin/sh\r\necho \"$1\" 'END'\r\n".into(),
             auto_logons: 1,
+            nics: Vec::new(),
         }
     }
 
@@ -207,7 +270,27 @@ mod tests {
         assert!(text.contains("<Value>it's; $(rm -rf /) &lt;&amp;&gt;</Value>"), "{text}");
         assert!(text.contains("<LogonCount>1</LogonCount>"), "{text}");
         assert!(text.contains("customize.bat precustomization") && text.contains("customize.bat postcustomization"));
+        let nic = |primary, address| GuestNic { mac: "02:00:00:00:00:0a".into(), primary, address };
+        let fixed = GuestAddress::Static {
+            address: [10, 0, 0, 5].into(),
+            prefix: 24,
+            gateway: [10, 0, 0, 1].into(),
+            dns: vec![[9, 9, 9, 9].into()],
+            dns_suffix: "example.org".into(),
+        };
+        let nics = vec![nic(true, fixed), nic(false, GuestAddress::Dhcp)];
+        let with = unattend("web", &Customize { nics, ..Customize::default() });
+        for part in [
+            "<Identifier>02-00-00-00-00-0A</Identifier><Ipv4Settings><DhcpEnabled>false<",
+            ">10.0.0.5/24</IpAddress>",
+            "<NextHopAddress>10.0.0.1<",
+            "<DNSDomain>example.org</DNSDomain><DNSServerSearchOrder><IpAddress wcm:action=\"add\" wcm:keyValue=\"1\">9.9.9.9<",
+        ] {
+            assert!(with.contains(part), "{part}: {with}");
+        }
+        assert_eq!(with.matches("<Interface ").count(), 2, "the card that asks by DHCP is left alone: {with}");
         let bare = unattend("web", &Customize::default());
+        assert!(!bare.contains("TCPIP") && !bare.contains("DNS-Client"), "{bare}");
         assert!(!bare.contains("AdministratorPassword") && !bare.contains("RunSynchronous"), "{bare}");
     }
 }

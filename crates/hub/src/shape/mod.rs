@@ -4,6 +4,7 @@ pub mod cloud_init;
 pub mod customize;
 pub mod disk;
 pub mod guest;
+pub mod hardware;
 pub mod image;
 pub mod names;
 pub mod namespace;

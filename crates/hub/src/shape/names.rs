@@ -62,6 +62,15 @@ impl Place {
         labels
     }
 
+    /// The same for a change: one that became empty is to go.
+    pub fn labels_patch(&self) -> Map<String, Value> {
+        let mut labels = self.labels();
+        for key in [ORG, VDC] {
+            labels.entry(key).or_insert(Value::Null);
+        }
+        labels
+    }
+
     pub fn annotations(&self) -> Map<String, Value> {
         let all = json!({ORG: self.org_name, ORG_ID: self.org.urn(), VDC: self.vdc_name, VDC_ID: self.vdc.urn()});
         all.as_object().cloned().unwrap_or_default()

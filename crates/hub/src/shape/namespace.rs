@@ -1,5 +1,11 @@
 //! What a VDC is on a hub: a namespace, a quota as a second fence, and network policies that close it.
-use crate::shape::names::{HUB, MANAGED_BY, OURS, Place};
+use crate::{
+    read::quantity::milli,
+    shape::{
+        names::{HUB, MANAGED_BY, OURS, Place},
+        patch::{changes, exactly},
+    },
+};
 use model::quota::Limits;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +47,12 @@ pub fn of_hub(name: &str, hub: &str) -> Value {
 pub fn namespace_patch(place: &Place, enabled: bool) -> Value {
     let mut annotations = place.annotations();
     annotations.insert("ssvirt.io/enabled".into(), json!(enabled.to_string()));
-    json!({"metadata": {"labels": place.labels(), "annotations": annotations}})
+    json!({"metadata": {"labels": place.labels_patch(), "annotations": annotations}})
+}
+
+/// What brings the namespace there; None: it is there already.
+pub fn namespace_change(place: &Place, enabled: bool, seen: &Value) -> Option<Value> {
+    Some(namespace_patch(place, enabled)).filter(|patch| changes(patch, seen))
 }
 
 /// The hub's quota. Ours in the database is the exact one, so this leaves room: launcher pods need more memory than their
@@ -55,7 +66,7 @@ pub fn resource_quota(place: &Place, limits: &Limits, classes: &[(String, i64)])
 }
 
 /// Null removes a limit that was there before: `there` is the quota as it is now.
-pub fn resource_quota_patch(limits: &Limits, classes: &[(String, i64)], there: &Value) -> Value {
+fn resource_quota_patch(limits: &Limits, classes: &[(String, i64)], there: &Value) -> Value {
     let mut all = hard(limits, classes);
     for key in [VMS, "requests.cpu", "requests.memory", "requests.storage"] {
         all.entry(key).or_insert(Value::Null);
@@ -64,6 +75,27 @@ pub fn resource_quota_patch(limits: &Limits, classes: &[(String, i64)], there: &
         all.entry(key).or_insert(Value::Null);
     }
     json!({"spec": {"hard": all}})
+}
+
+/// What brings the quota there, with limits of others left alone; None: it is there already. A hub may write a number in
+/// another way than we do.
+pub fn quota_change(place: &Place, limits: &Limits, classes: &[(String, i64)], seen: &Value) -> Option<Value> {
+    let mut patch = resource_quota_patch(limits, classes, seen);
+    if let Value::Object(hard) = &mut patch["spec"]["hard"] {
+        let number = |value: &Value| value.as_str().and_then(milli);
+        hard.retain(|key, wanted| {
+            let there = &seen["spec"]["hard"][key];
+            wanted != there && (number(wanted).is_none() || number(wanted) != number(there))
+        });
+    }
+    patch["metadata"] = json!({"labels": place.labels_patch()});
+    Some(patch).filter(|patch| changes(patch, seen))
+}
+
+/// What makes a network policy of a VDC what it should be, and nothing else; None: it is so already.
+pub fn policy_change(place: &Place, wanted: &Value, seen: &Value) -> Option<Value> {
+    let patch = json!({"metadata": {"labels": place.labels_patch()}, "spec": exactly(&wanted["spec"], &seen["spec"])});
+    Some(patch).filter(|patch| changes(patch, seen))
 }
 
 /// How the line of a storage class ends.
@@ -187,6 +219,38 @@ mod tests {
         assert!(patch["spec"]["hard"].get(line).is_some_and(Value::is_null), "{patch}");
         assert_eq!(patch["spec"]["hard"][VMS], "2");
         assert_eq!(patch["spec"]["hard"]["requests.cpu"], Value::Null);
+    }
+
+    #[test]
+    fn what_is_as_it_should_be_is_left_alone_however_a_hub_writes_it() {
+        let limits = Limits { vms: Some(10), cpus: Some(8), memory_mb: None, storage_mb: Some(1024) };
+        let mut seen = resource_quota(&place(), &limits, &[]);
+        assert_eq!(quota_change(&place(), &limits, &[], &seen), None);
+        seen["spec"]["hard"]["requests.storage"] = json!("2Gi");
+        seen["spec"]["hard"]["pods"] = json!("100");
+        assert_eq!(quota_change(&place(), &limits, &[], &seen), None, "2Gi are 2048Mi, and pods are not ours");
+        seen["spec"]["hard"]["requests.cpu"] = json!("1200");
+        let patch = quota_change(&place(), &limits, &[], &seen).unwrap();
+        assert_eq!(patch["spec"]["hard"], json!({"requests.cpu": "12"}));
+        let found = namespace(&place(), true, true);
+        assert_eq!(namespace_change(&place(), true, &found), None);
+        assert!(namespace_change(&place(), false, &found).is_some());
+    }
+
+    #[test]
+    fn a_policy_that_was_opened_by_hand_is_closed_again() {
+        let wanted = network_policies(&place(), Egress::Open).remove(0);
+        let mut seen = wanted.clone();
+        seen["metadata"]["labels"]["theirs"] = json!("stays");
+        assert_eq!(policy_change(&place(), &wanted, &seen), None);
+        seen["spec"]["ingress"] = json!([{}]);
+        seen["spec"]["podSelector"] = json!({"matchLabels": {"nothing": "has this"}});
+        let patch = policy_change(&place(), &wanted, &seen).unwrap();
+        assert_eq!(patch["spec"]["ingress"], Value::Null);
+        assert_eq!(patch["spec"]["podSelector"], json!({"matchLabels": null}));
+        let mut bare = wanted.clone();
+        bare["metadata"]["labels"] = json!({});
+        assert!(policy_change(&place(), &wanted, &bare).is_some());
     }
 
     #[test]

@@ -82,6 +82,16 @@ pub fn changes(patch: &Value, seen: &Value) -> bool {
     }
 }
 
+/// What makes an object this and nothing else: what it has besides goes.
+pub fn exactly(wanted: &Value, seen: &Value) -> Value {
+    let (Value::Object(wanted), Value::Object(seen)) = (wanted, seen) else { return wanted.clone() };
+    let mut all: Map<String, Value> = seen.keys().map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in wanted {
+        all.insert(key.clone(), exactly(value, seen.get(key).unwrap_or(&Value::Null)));
+    }
+    Value::Object(all)
+}
+
 /// `running` is the old way to say it; a VM from a template may still have it, and both together are refused.
 pub fn power(uid: &str, strategy: RunStrategy) -> Value {
     fenced(json!({"spec": {"runStrategy": strategy.key(), "running": null}}), uid)
@@ -139,7 +149,14 @@ pub fn identity(uid: &str, id: &Identity, computer_name: &str, generation: i64) 
     for key in [crate::shape::names::DESCRIPTION, crate::shape::names::OWNER] {
         annotations.entry(key).or_insert(Value::Null);
     }
-    fenced(json!({"metadata": {"labels": id.labels(), "annotations": annotations}}), uid)
+    let mut labels = id.place.labels_patch();
+    labels.extend(id.labels());
+    fenced(json!({"metadata": {"labels": labels, "annotations": annotations}}), uid)
+}
+
+/// The labels by which it is found, after somebody took one off.
+pub fn labels(uid: &str, id: &Identity) -> Value {
+    fenced(json!({"metadata": {"labels": id.labels()}}), uid)
 }
 
 /// Makes an object go when its owner goes: a VM's Secret with the VM, a template's parameters with their instance.

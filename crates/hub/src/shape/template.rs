@@ -2,7 +2,7 @@
 //! have made: halted VMs with our names and labels, in the VDC's namespace, and no kinds but the few that belong to VMs.
 use crate::shape::{
     names::{Place, VAPP, VAPP_ID, disk_name, slug, vapp_name},
-    vm::Identity,
+    vm::{Attachment, Identity, Nic},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,8 @@ pub struct Instance {
     pub vapp_name: String,
     /// One for each VirtualMachine of the template, in its order; none for one that is not wanted any more.
     pub vms: Vec<Option<Identity>>,
+    /// The cards of each, by its id.
+    pub nics: BTreeMap<Uuid, Vec<Nic>>,
     pub parameters: BTreeMap<String, String>,
 }
 
@@ -195,6 +197,7 @@ fn rewrite(
         "metadata".into(),
         json!({"labels": merged(&inner["labels"], ours), "annotations": merged(&inner["annotations"], Map::new())}),
     );
+    plug(template, instance.nics.get(&id.vm).map_or(&[], Vec::as_slice));
     for volume in
         template.get_mut("spec").and_then(|s| s.get_mut("volumes")).and_then(Value::as_array_mut).into_iter().flatten()
     {
@@ -237,6 +240,27 @@ fn rewrite(
         }
     }
     Ok(out)
+}
+
+/// Our MACs, and the binding that the namespace's own network needs where it has one: the template knows of neither.
+fn plug(template: &mut Map<String, Value>, nics: &[Nic]) {
+    let Some(spec) = template.get_mut("spec") else { return };
+    let on_pod: Vec<Value> =
+        list(&spec["networks"]).filter(|n| n.get("pod").is_some()).map(|n| n["name"].clone()).collect();
+    let cards = spec.pointer_mut("/domain/devices/interfaces").and_then(Value::as_array_mut);
+    for card in cards.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let name = card.get("name").cloned().unwrap_or_default();
+        let Some(nic) = nics.iter().find(|n| name == n.name.as_str()) else { continue };
+        if let Some(mac) = &nic.mac {
+            card.insert("macAddress".into(), json!(mac));
+        }
+        if nic.network == Attachment::Primary && on_pod.contains(&name) {
+            for other in ["masquerade", "bridge", "passtBinding", "slirp"] {
+                card.remove(other);
+            }
+            card.insert("binding".into(), json!({"name": "l2bridge"}));
+        }
+    }
 }
 
 /// The disks of a VM get its name in front; returns what each was called.

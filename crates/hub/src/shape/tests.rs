@@ -7,7 +7,7 @@ use super::{
     template::{Instance, parameter_secret, template_instance},
     vm::*,
 };
-use model::{OrgId, VdcId};
+use model::{OrgId, VdcId, hardware::Hardware};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -43,7 +43,7 @@ fn vm() -> Vm {
         computer_name: "Web_1".into(),
         size: Size::Explicit { cpus: 4, cores_per_socket: 2, memory_mb: 4096 },
         preference: None,
-        firmware: Firmware::Default,
+        hardware: Hardware::default(),
         disks: vec![
             Disk {
                 name: "root".into(),
@@ -243,6 +243,7 @@ fn instance() -> Instance {
         vapp: Uuid::from_u128(3),
         vapp_name: "shop".into(),
         vms: vec![Some(identity(0xa, "web")), Some(identity(0xb, "db"))],
+        nics: BTreeMap::new(),
         parameters: BTreeMap::from([("PASSWORD".to_owned(), "s3".to_owned())]),
     }
 }
@@ -273,6 +274,31 @@ fn a_templates_copy_makes_halted_vms_with_our_names_in_our_namespace() {
     }
     assert!(!m.to_string().contains("evil"));
     assert_eq!(parameter_secret(&instance())["data"], json!({"PASSWORD": "czM="}));
+}
+
+#[test]
+fn a_templates_copy_has_our_macs_and_the_binding_of_the_vdcs_own_network() {
+    let nic = |network| Nic {
+        name: "default".into(),
+        network,
+        mac: Some("02:00:00:00:00:07".into()),
+        model: None,
+        connected: true,
+    };
+    let mut t = template();
+    t["objects"][1]["spec"]["template"]["spec"]["networks"] = json!([{"name": "default", "pod": {}}]);
+    t["objects"][1]["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"] =
+        json!([{"name": "default", "masquerade": {}, "model": "virtio"}]);
+    let card = |network| {
+        let nics = BTreeMap::from([(identity(0xa, "web").vm, vec![nic(network)])]);
+        let m = template_instance(&Instance { nics, ..instance() }, &t).expect("good");
+        m["spec"]["template"]["objects"][1]["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"][0].clone()
+    };
+    let ours = "02:00:00:00:00:07";
+    let wanted = json!({"name": "default", "model": "virtio", "macAddress": ours, "binding": {"name": "l2bridge"}});
+    assert_eq!(card(Attachment::Primary), wanted);
+    let wanted = json!({"name": "default", "model": "virtio", "macAddress": ours, "masquerade": {}});
+    assert_eq!(card(Attachment::Pod), wanted);
 }
 
 #[test]

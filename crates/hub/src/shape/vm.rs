@@ -1,8 +1,10 @@
 //! A VM as a VirtualMachine object: always halted at first, so that a create that is repeated or orphaned never runs.
 use crate::shape::{
     guest::{self, Discs},
+    hardware,
     names::{self, COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, OWNER, Place, VAPP, VAPP_ID, VM, VM_ID, disk_name},
 };
+use model::hardware::Hardware;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -30,7 +32,7 @@ pub struct Vm {
     pub size: Size,
     /// A cluster preference, where one is known for the guest's system.
     pub preference: Option<String>,
-    pub firmware: Firmware,
+    pub hardware: Hardware,
     pub disks: Vec<Disk>,
     pub nics: Vec<Nic>,
     pub discs: Discs,
@@ -45,16 +47,6 @@ pub enum Size {
         cores_per_socket: u32,
         memory_mb: u64,
     },
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Firmware {
-    /// As the preference or the cluster says.
-    #[default]
-    Default,
-    Bios,
-    Efi,
-    SecureBoot,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,15 +189,7 @@ fn instance(vm: &Vm) -> Value {
         domain["cpu"] = cpu(cpus, cores_per_socket);
         domain["memory"] = json!({"guest": format!("{memory_mb}Mi")});
     }
-    match vm.firmware {
-        Firmware::Default => {}
-        Firmware::Bios => domain["firmware"] = json!({"bootloader": {"bios": {}}}),
-        Firmware::Efi => domain["firmware"] = json!({"bootloader": {"efi": {"secureBoot": false}}}),
-        Firmware::SecureBoot => {
-            domain["firmware"] = json!({"bootloader": {"efi": {"secureBoot": true}}});
-            domain["features"] = json!({"acpi": {}, "smm": {"enabled": true}});
-        }
-    }
+    hardware::put_into(&mut domain, &vm.hardware);
     let mut spec = json!({
         "terminationGracePeriodSeconds": 180,
         "domain": domain,
@@ -219,9 +203,14 @@ fn instance(vm: &Vm) -> Value {
     spec
 }
 
+/// As many as asked for where they come out even.
+pub fn cores_of(cpus: u32, cores_per_socket: u32) -> u32 {
+    if cores_per_socket > 0 && cpus.is_multiple_of(cores_per_socket) { cores_per_socket } else { 1 }
+}
+
 /// Sockets are what can be added while the VM runs.
 pub(super) fn cpu(cpus: u32, cores_per_socket: u32) -> Value {
-    let cores = if cores_per_socket > 0 && cpus.is_multiple_of(cores_per_socket) { cores_per_socket } else { 1 };
+    let cores = cores_of(cpus, cores_per_socket);
     json!({"sockets": cpus / cores, "cores": cores, "threads": 1})
 }
 

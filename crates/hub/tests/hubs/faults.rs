@@ -143,7 +143,7 @@ async fn not_knowing_whether_a_create_worked_is_not_reported_as_a_no() {
     assert!(matches!(e, Error::Server { .. }), "{e:?}");
     w.sim.faults().clear();
     assert!(!w.make_vm(10).await.expect("made").adopted);
-    assert_eq!(place().namespace, vm_key(10).namespace);
+    assert_eq!(*place().namespace, *vm_key(10).namespace);
 }
 
 #[tokio::test]

@@ -16,10 +16,11 @@ use hub::{
         names::{VAPP_ID, cloud_init_name, vm_name},
         patch::{self, RunStrategy},
         template::{Instance, parameter_secret, template_instance},
-        vm::{Attachment, Device, Disk, DiskSource, Firmware, Size, Vm, virtual_machine},
+        vm::{Attachment, Device, Disk, DiskSource, Size, Vm, virtual_machine},
     },
 };
 use hubsim::actors::{self, Actors, Failure};
+use model::hardware::{Firmware, Hardware, Tpm};
 use std::{collections::BTreeMap, time::Duration};
 use time::macros::datetime;
 use uuid::Uuid;
@@ -155,6 +156,8 @@ async fn a_vm_lives_from_create_to_delete() {
     panic!("the VM's Secret is still there");
 }
 
+const FEATURES: &str = r#"{"acpi": {}, "hyperv": {"relaxed": {}}}"#;
+
 #[tokio::test]
 async fn every_shape_of_vm_is_accepted_by_the_webhooks() {
     let hub = alive().await;
@@ -167,16 +170,14 @@ async fn every_shape_of_vm_is_accepted_by_the_webhooks() {
         boot_order: None,
     };
     let mut all = Vec::new();
-    for (i, firmware) in
-        [Firmware::Default, Firmware::Bios, Firmware::Efi, Firmware::SecureBoot].into_iter().enumerate()
-    {
+    for (i, firmware) in [Firmware::Any, Firmware::Bios, Firmware::Efi, Firmware::Secure].into_iter().enumerate() {
         for (j, size) in
             [Size::InstanceType("u1.small".into()), Size::Explicit { cpus: 6, cores_per_socket: 4, memory_mb: 512 }]
                 .into_iter()
                 .enumerate()
         {
             let mut v = vm(100 + 10 * i as u128 + j as u128);
-            v.firmware = firmware;
+            v.hardware = Hardware { firmware, tpm: Tpm::Volatile, features: FEATURES.into(), ..Hardware::default() };
             v.preference = (j == 0).then(|| "fedora".to_owned());
             v.size = size;
             v.disks = vec![
@@ -198,7 +199,7 @@ async fn every_shape_of_vm_is_accepted_by_the_webhooks() {
         }
     }
     for v in &all {
-        hub.make(v).await.unwrap_or_else(|e| panic!("{:?}: {e}", v.firmware));
+        hub.make(v).await.unwrap_or_else(|e| panic!("{:?}: {e}", v.hardware));
     }
     let key = vm_key(100);
     let seen = hub.until(&key, "seen with all disks", |s| s.volumes.len() == 4).await;
@@ -276,8 +277,14 @@ async fn a_template_of_two_vms_becomes_two_halted_vms_of_ours() {
         .filter(|p| p.required && p.value.is_none() && !p.generated)
         .map(|p| (p.name.clone(), "x".to_owned()))
         .collect();
-    let instance =
-        Instance { place: place(), vapp: Uuid::from_u128(3), vapp_name: "shop".into(), vms, parameters: required };
+    let instance = Instance {
+        place: place(),
+        vapp: Uuid::from_u128(3),
+        vapp_name: "shop".into(),
+        vms,
+        nics: BTreeMap::new(),
+        parameters: required,
+    };
     let owner = Owner::new(VAPP_ID, Uuid::from_u128(3));
     c.create_or_adopt(&SECRETS, &parameter_secret(&instance), &owner, None).await.expect("parameters");
     let manifest = template_instance(&instance, &object).expect("good");
@@ -312,7 +319,7 @@ async fn catalogs_can_be_filled_from_what_a_hub_has() {
         assert!(!t.vms.is_empty() && !t.display_name.is_empty() && t.storage_mb() > 0, "{t:?}");
     }
     let (types, _) = c.list(&INSTANCE_TYPES, None, "", read::instance_type).await.expect("types");
-    assert!(types.iter().any(|t| t.meta.key.name == "u1.small" && t.cpus == 1 && t.memory_mb == 2048));
+    assert!(types.iter().any(|t| &*t.meta.key.name == "u1.small" && t.cpus == 1 && t.memory_mb == 2048));
     for _ in 0..200 {
         let (images, _) = c.list(&DATA_SOURCES, Some(IMAGES), "", read::image).await.expect("images");
         if images.len() >= 4 && images.iter().all(|i| i.ready && i.default_preference.is_some()) {

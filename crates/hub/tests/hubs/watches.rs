@@ -173,5 +173,5 @@ async fn waiting_for_the_next_event_can_be_broken_off_without_losing_one() {
     }
     let expected: Vec<Key> = (10..30).map(vm_key).collect();
     assert_eq!(seen, expected);
-    assert_eq!(place().namespace, seen[0].namespace);
+    assert_eq!(*place().namespace, *seen[0].namespace);
 }

@@ -10,10 +10,10 @@ use hub::{
         guest::Discs,
         names::{Place, VDC_ID, VM_ID, vm_name},
         namespace,
-        vm::{Attachment, Device, Disk, DiskSource, Firmware, Identity, Nic, Size, Vm, virtual_machine},
+        vm::{Attachment, Device, Disk, DiskSource, Identity, Nic, Size, Vm, virtual_machine},
     },
 };
-use model::{OrgId, VdcId};
+use model::{OrgId, VdcId, hardware::Hardware};
 use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 use time::macros::datetime;
@@ -85,7 +85,7 @@ pub(crate) fn vm(n: u128) -> Vm {
         computer_name: "web".into(),
         size: Size::Explicit { cpus: 2, cores_per_socket: 1, memory_mb: 2048 },
         preference: None,
-        firmware: Firmware::Default,
+        hardware: Hardware::default(),
         disks: vec![Disk {
             name: "root".into(),
             size_mb: Some(1024),

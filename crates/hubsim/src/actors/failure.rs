@@ -55,6 +55,20 @@ impl Failure {
         }
     }
 
+    /// What it does, for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Failure::Unschedulable => "No node has room for a VM that starts",
+            Failure::ImagePullError => "Images of container disks can't be pulled",
+            Failure::DataVolumeStuck => "Imports of disks stop at 37 %",
+            Failure::DataVolumeError => "Imports of disks fail again and again",
+            Failure::CrashLoop => "VMs fail before their guests run",
+            Failure::NoGuestAgent => "Guests have no agent",
+            Failure::SlowShutdown => "Guests ignore a shutdown until their time is up",
+            Failure::NodeLost => "Nobody hears from the nodes",
+        }
+    }
+
     pub fn parse(name: &str) -> Option<Failure> {
         Failure::ALL.into_iter().find(|f| f.name() == name)
     }

@@ -124,10 +124,11 @@ async fn images_are_ready_and_a_lost_one_is_told() {
 #[tokio::test]
 async fn storage_that_waits_for_its_first_user_is_filled_when_the_machine_starts() {
     let world = World::start().await;
-    let class = json!({"metadata": {"name": "local"}, "provisioner": "topolvm.io", "volumeBindingMode": "WaitForFirstConsumer"});
+    let class =
+        json!({"metadata": {"name": "late"}, "provisioner": "topolvm.io", "volumeBindingMode": "WaitForFirstConsumer"});
     assert_eq!(world.post("/apis/storage.k8s.io/v1/storageclasses", class).await.code, 201);
     let mut vm = crate::harness::vm("web", "Halted");
-    vm["spec"]["dataVolumeTemplates"][0]["spec"]["storage"]["storageClassName"] = json!("local");
+    vm["spec"]["dataVolumeTemplates"][0]["spec"]["storage"]["storageClassName"] = json!("late");
     world.make(vm).await;
     world.until(&dv_path("web-root"), "waiting", |dv| dv["status"]["phase"] == "PendingPopulation").await;
     world.until_shown("web", "Stopped").await;

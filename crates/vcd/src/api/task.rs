@@ -14,7 +14,7 @@ use crate::{
 };
 use domain::task::{self, Noted};
 use model::{
-    Action, Actor, Error, Kind, OrgId, Result, TaskId,
+    Action, Actor, Error, Kind, OrgId, Result, TaskId, can,
     decide::Resource,
     query::{MOST_ON_PAGE, Numbered},
     task::{Task, TaskStatus},
@@ -150,7 +150,8 @@ pub(crate) fn status(status: TaskStatus) -> &'static str {
 
 fn content(w: &mut Writer, base: &Base, actor: &Actor, task: &Task) {
     let href = base.task(task.id);
-    if !task.status.ended() && actor.may(Action::TaskCancel, Resource::Owned(task.org, task.user)) {
+    let can = can::task(task, Action::TaskCancel).is_ok();
+    if can && actor.may(Action::TaskCancel, Resource::Owned(task.org, task.user)) {
         action(w, "task:cancel", format_args!("{href}/action/cancel"));
         link(w, "edit", &href, media::TASK);
     }

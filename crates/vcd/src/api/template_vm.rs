@@ -1,7 +1,7 @@
 //! Machines inside templates. They have no rows of their own: their ids are made from the template's and their place in it.
 use crate::{
     answer::Answer,
-    api::vm::spec::{HARDWARE_VERSION, MHZ_PER_CPU, guessed},
+    api::vm::spec::{HARDWARE_VERSION, MHZ_PER_CPU, firmware, guessed},
     ask::{Ask, read_id},
     routes::Routes,
     wire::{
@@ -16,7 +16,6 @@ use crate::{
 use domain::catalog;
 use model::{
     Error, Kind, Result,
-    nic::Adapter,
     template::{Template, TemplateVm},
 };
 use std::{collections::BTreeMap, fmt::Display};
@@ -146,7 +145,7 @@ fn hardware(w: &mut Writer, vm: &TemplateVm) {
             network: "none",
             mode: "NONE",
             ip: None,
-            adapter: Adapter::Auto,
+            adapter: nic.adapter,
         };
         w.el("ovf:Item", &[], |w| rasd::nic(w, &item));
     }
@@ -174,7 +173,7 @@ fn hardware(w: &mut Writer, vm: &TemplateVm) {
         };
         w.el("ovf:Item", &[], |w| rasd::disk(w, &item));
     }
-    w.el("ovf:Item", &[], |w| rasd::cpu(w, CPU, vm.cpus, 1));
+    w.el("ovf:Item", &[], |w| rasd::cpu(w, CPU, vm.cpus, vm.hardware.cores_per_socket.max(1)));
     w.el("ovf:Item", &[], |w| rasd::memory(w, MEMORY, vm.memory_mb));
 }
 
@@ -187,7 +186,7 @@ fn connections(w: &mut Writer, vm: &TemplateVm) {
             w.text("NetworkConnectionIndex", nic.index);
             w.text("IsConnected", false);
             w.text("IpAddressAllocationMode", "NONE");
-            w.text("NetworkAdapterType", rasd::adapter(Adapter::Auto));
+            w.text("NetworkAdapterType", rasd::adapter(nic.adapter));
         });
     }
 }
@@ -204,8 +203,9 @@ fn spec(w: &mut Writer, template: &Template, vm: &TemplateVm) {
     w.el("VmSpecSection", &[("Modified", &false)], |w| {
         w.text("ovf:Info", "VM Specification");
         w.text("OsType", guessed(system(template, vm)));
+        w.text("Firmware", firmware(&vm.hardware));
         w.text("NumCpus", vm.cpus);
-        w.text("NumCoresPerSocket", 1);
+        w.text("NumCoresPerSocket", vm.hardware.cores_per_socket.max(1));
         w.el("CpuResourceMhz", &[], |w| w.text("Configured", i64::from(vm.cpus) * MHZ_PER_CPU));
         w.el("MemoryResourceMb", &[], |w| w.text("Configured", vm.memory_mb));
         w.el("DiskSection", &[], |w| {

@@ -10,13 +10,13 @@ use futures::stream;
 use hub::{
     Client, Key,
     apply::{Deleted, Owner, Propagation},
-    resource::DATA_VOLUMES,
+    resource::{DATA_VOLUMES, VOLUME_CLAIMS},
     shape::{
         image as shape,
         names::{IMAGE_ID, image_name},
     },
 };
-use model::{HubId, Result};
+use model::{HubId, Result, VmId};
 use serde_json::Value;
 use std::{
     io,
@@ -51,9 +51,9 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
 
 /// The machine with disks that name volumes of its hub instead of images; or what it waits for. Discs come later.
 pub(super) async fn of_disks(shared: &Shared, vm: &VmWork, hub: &HubId) -> Result<Result<VmWork, Outcome>> {
-    let mut vm = vm.clone();
+    let (mut vm, id) = (vm.clone(), vm.id);
     for disk in vm.disks.iter_mut().filter(|d| d.with_vm) {
-        match of_disk(shared, disk, hub).await? {
+        match of_disk(shared, id, disk, hub).await? {
             Ok(image) => disk.image = image,
             Err(not_yet) => return Ok(Err(not_yet)),
         }
@@ -62,11 +62,16 @@ pub(super) async fn of_disks(shared: &Shared, vm: &VmWork, hub: &HubId) -> Resul
 }
 
 /// What a disk is made from, as its hub has it; or what it waits for.
-pub(super) async fn of_disk(shared: &Shared, disk: &VmDiskWork, hub: &HubId) -> Result<Result<String, Outcome>> {
+pub(super) async fn of_disk(
+    shared: &Shared,
+    vm: VmId,
+    disk: &VmDiskWork,
+    hub: &HubId,
+) -> Result<Result<String, Outcome>> {
     let Some(id) = disk.image.strip_prefix("image/").and_then(|id| id.parse::<Uuid>().ok()) else {
         return Ok(Ok(disk.image.clone()));
     };
-    let Some(stands) = shared.store.image_want(id, hub).await? else {
+    let Some(stands) = shared.store.image_want(id, hub, vm).await? else {
         return Ok(Err(Outcome::Failed("The image of its template is gone. Deploy another version.".into())));
     };
     if !stands.problem.is_empty() {
@@ -94,7 +99,7 @@ async fn bring(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outco
     let wanted = shape::Image {
         id: image.image,
         hub: image.hub.0.clone(),
-        namespace: key.namespace.clone(),
+        namespace: key.namespace.to_string(),
         title: format!("{} of {}", image.name, image.template_name),
         size_mb: image.virtual_size.unsigned_abs().div_ceil(1 << 20).max(1),
         copy_of: image.taken_from.clone(),
@@ -117,8 +122,18 @@ async fn bring(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outco
         }
         "Failed" => Ok(Outcome::Failed(format!("The hub could not keep it: {}", said(&volume)).into())),
         "UploadReady" => send(shared, claim, image, &client, &key).await,
-        _ => Ok(Outcome::Wait(Duration::from_secs(1), "The hub is making room for it.".into())),
+        _ => match &image.taken_from {
+            Some((namespace, claim)) if lost_claim(&client, &Key::new(namespace, claim)).await => Ok(Outcome::Failed(
+                "The disk that it is taken from is gone from its hub. Capture the vApp once more.".into(),
+            )),
+            _ => Ok(Outcome::Wait(Duration::from_secs(1), "The hub is making room for it.".into())),
+        },
     }
+}
+
+/// Is what a copy is made of gone? A hub that does not say has it.
+async fn lost_claim(client: &Client, key: &Key) -> bool {
+    matches!(at(Step::ImageLook, client.get(&VOLUME_CLAIMS, key)).await, Err(hub::Error::NotFound(_)))
 }
 
 fn said(volume: &Value) -> String {

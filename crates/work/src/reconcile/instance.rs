@@ -14,13 +14,13 @@ use hub::{
     shape::{
         names::{VAPP_ID, vapp_name},
         template as shape,
-        vm::Identity,
+        vm::{Attachment, Identity, Nic},
     },
 };
 use model::{HubId, Result, VappId};
 use serde_json::Value;
 use std::{collections::BTreeMap, time::Duration};
-use store::{Claim, VappWork};
+use store::{Claim, Place, VappWork};
 
 /// How far an instance is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub(super) async fn keep(
             }
             other => told!(other),
         };
-        let instance = planned(shared, vapp, &there.namespace, source).await?;
+        let instance = planned(shared, vapp, &there, source).await?;
         if instance.vms.iter().all(Option::is_none) {
             return Ok(Outcome::Done);
         }
@@ -139,8 +139,8 @@ pub(super) async fn keep(
     })
 }
 
-async fn planned(shared: &Shared, vapp: &VappWork, namespace: &str, source: &str) -> Result<shape::Instance> {
-    let labels = place(vapp.org, &vapp.org_name, vapp.vdc, &vapp.vdc_name, namespace);
+async fn planned(shared: &Shared, vapp: &VappWork, there: &Place, source: &str) -> Result<shape::Instance> {
+    let labels = place(vapp.org, &vapp.org_name, vapp.vdc, &vapp.vdc_name, &there.namespace);
     let identity = |vm: model::vm::Vm| Identity {
         place: labels.clone(),
         vapp: vapp.id.0,
@@ -154,6 +154,14 @@ async fn planned(shared: &Shared, vapp: &VappWork, namespace: &str, source: &str
     };
     // as the template has them: their ids were made in its order; what was deleted meanwhile is not made
     let vms = shared.store.vms_ever_of(vapp.id).await?;
+    let card = |n: &model::nic::Nic| Nic {
+        name: n.spec.name.clone(),
+        network: if there.own_network { Attachment::Primary } else { Attachment::Pod },
+        mac: Some(n.spec.mac.clone()).filter(|m| !m.is_empty()),
+        model: None,
+        connected: true,
+    };
+    let nics = vms.iter().map(|vm| (vm.id.0, vm.nics.iter().map(card).collect())).collect();
     let vms = vms.into_iter().map(|vm| (!vm.deleted).then(|| identity(vm))).collect();
     let parameters: BTreeMap<String, String> = match &vapp.parameters {
         Some(sealed) => {
@@ -162,7 +170,7 @@ async fn planned(shared: &Shared, vapp: &VappWork, namespace: &str, source: &str
         }
         None => BTreeMap::new(),
     };
-    Ok(shape::Instance { place: labels, vapp: vapp.id.0, vapp_name: vapp.name.clone(), vms, parameters })
+    Ok(shape::Instance { place: labels, vapp: vapp.id.0, vapp_name: vapp.name.clone(), vms, nics, parameters })
 }
 
 /// Done when nothing of it is left. What is there under its name and label is its, also if no answer ever told us so.

@@ -61,12 +61,10 @@ fn form(network: &NetworkWork, offers: &[String]) -> std::result::Result<Form, S
     match () {
         () if has("networks") && network.shared => Ok(Form::Shared),
         () if has("networks") => Ok(Form::UserDefined),
-        () if network.shared => Err(format!(
-            "The network {name} is shared, and shared networks are not offered on the hub that the VM is on. Choose one of its VDC."
-        )),
         () if network.dhcp => Err(format!(
             "The network {name} has DHCP, and the hub that the VM is on hands out no addresses. Choose one without DHCP."
         )),
+        // in every VDC where it is used, each with the same bridge: its name follows from the network alone
         () if has("attachments") => Ok(Form::Bridge),
         () => Err(format!(
             "The network {name} can't be made on the hub that the VM is on: networks are not offered there."

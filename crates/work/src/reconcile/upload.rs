@@ -2,9 +2,11 @@
 use crate::{Shared, queue::Outcome};
 use model::{
     Result,
+    disk::Bus,
     guest::Property,
+    hardware::{Firmware, Hardware, Tpm},
     name,
-    nic::MOST_NICS,
+    nic::{Adapter, MOST_NICS},
     template::{ItemKind, TemplateNic, TemplateVm},
     upload::{UploadFile, UploadState},
     vm::Disk,
@@ -147,7 +149,7 @@ fn disk(area: &Area, work: &UploadWork, file: &UploadFile) -> ovf::Result<NewVer
             image: reference(&disk),
             ..Disk::default()
         }],
-        nics: vec![TemplateNic { name: "nic-0".into() }],
+        nics: vec![TemplateNic { name: "nic-0".into(), ..TemplateNic::default() }],
         ..TemplateVm::default()
     };
     Ok(NewVersion { vms: vec![vm], images: vec![disk], ..NewVersion::default() })
@@ -219,10 +221,14 @@ fn machine(
         name: if n == 0 { "root".to_owned() } else { format!("disk-{n}") },
         size_mb: megabytes(d.capacity),
         image: d.file.as_ref().and_then(|f| images.iter().find(|i| i.name == *f)).map(reference).unwrap_or_default(),
+        bus: bus(d.bus),
         ..Disk::default()
     });
     // the networks they were on stay behind: others are chosen where it is deployed
-    let nics = (0..system.nics.len().min(MOST_NICS)).map(|n| TemplateNic { name: format!("nic-{n}") });
+    let nics = system.nics.iter().take(MOST_NICS).enumerate().map(|(n, nic)| TemplateNic {
+        name: format!("nic-{n}"),
+        adapter: Adapter::parse(&nic.model).unwrap_or_default(),
+    });
     Ok(TemplateVm {
         name,
         cpus: i32::try_from(system.cpus).unwrap_or(1),
@@ -230,9 +236,35 @@ fn machine(
         disks: disks.collect(),
         nics: nics.collect(),
         os: system.os.clone(),
+        hardware: hardware(system),
+        start_order: i32::try_from(system.start_order).unwrap_or(0),
+        start_delay_s: i32::try_from(system.start_delay_s).unwrap_or(0),
         properties: properties(envelope, system),
         ..TemplateVm::default()
     })
+}
+
+fn hardware(system: &System) -> Hardware {
+    Hardware {
+        firmware: match (system.efi, system.secure_boot) {
+            (true, true) => Firmware::Secure,
+            (true, false) => Firmware::Efi,
+            (false, _) => Firmware::Any,
+        },
+        tpm: if system.tpm { Tpm::Persistent } else { Tpm::None },
+        cores_per_socket: i32::try_from(system.cores_per_socket).unwrap_or(0),
+        ..Hardware::default()
+    }
+}
+
+/// The nearest that hubs have: they know no IDE and no NVMe.
+fn bus(bus: ovf::Bus) -> Bus {
+    match bus {
+        ovf::Bus::Ide | ovf::Bus::Sata => Bus::Sata,
+        ovf::Bus::Scsi => Bus::Scsi,
+        ovf::Bus::Paravirtual => Bus::Virtio,
+        ovf::Bus::Nvme => Bus::Any,
+    }
 }
 
 /// Those of the whole first; one that the machine has itself counts before them.

@@ -6,9 +6,12 @@ use crate::{
     queue::Outcome,
     settle,
 };
-use model::{Result, VappId, VmId, can, placement};
+use model::{
+    HubId, Result, VappId, VmId, can,
+    placement::{self, Placement, Wish},
+};
 use std::time::{Duration, Instant};
-use store::{Claim, Moving, VappWork};
+use store::{Claim, Moving, Placed, VappWork};
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
     let Some(vapp) = shared.store.vapp_work(claim.id).await? else { return Ok(Outcome::Done) };
@@ -21,13 +24,12 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
 }
 
 async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome> {
-    let placed = match &vapp.hub {
-        Some(_) if vapp.attempted => vapp.hub.clone(),
-        _ => choose(shared, claim, vapp).await?,
-    };
-    let Some(hub) = placed else {
-        let wish = placement::Wish { capability: Some(can::VMS), ..Default::default() };
-        return Ok(Outcome::Wait(Duration::from_secs(30), placement::no_hub(&wish).into()));
+    let hub = match &vapp.hub {
+        Some(hub) if vapp.attempted => hub.clone(),
+        _ => match choose(shared, claim, vapp).await? {
+            Ok(hub) => hub,
+            Err(why) => return Ok(Outcome::Wait(Duration::from_secs(30), why.into())),
+        },
     };
     // machines that were added later belong where the others are
     if vapp.attempted {
@@ -67,57 +69,69 @@ async fn move_on(shared: &Shared, claim: &Claim, from: VappId, moving: Moving) -
     }
 }
 
-async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Option<model::HubId>> {
-    let started = Instant::now();
-    let mut candidates = shared.store.candidates(vapp.template_source.as_deref(), Some(vapp.vdc)).await?;
-    for (hub, why) in shared.store.hubs_lacking(vapp.id).await? {
-        candidates.iter_mut().filter(|c| c.id == hub).for_each(|c| c.lacks.push(why.clone()));
+/// The hub it goes to from now on, or why there is none yet.
+async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<std::result::Result<HubId, String>> {
+    // a network of it may come to live elsewhere while it is chosen: then it follows
+    for _ in 0..5 {
+        let started = Instant::now();
+        let (wish, placement) = decide(shared, vapp).await?;
+        metrics::histogram!("ssvirt_hub_selection_seconds", "kind" => "virtualmachines")
+            .record(started.elapsed().as_secs_f64());
+        let vms = shared.store.vms_known_of(vapp.id).await?;
+        let found = !wish.bound_to.is_empty();
+        match at(Step::VappPlace, shared.store.vapp_place(claim, &placement, found)).await? {
+            Placed::Done => {}
+            Placed::Elsewhere => continue,
+            Placed::Lost => {
+                // its machines may have been begun meanwhile: it stays where they are
+                let now = shared.store.vapp_work(claim.id).await?.filter(|now| now.attempted);
+                return Ok(now.and_then(|now| now.hub).ok_or_else(|| placement::no_hub(&wish)));
+            }
+        }
+        let Some(hub) = placement.hub else {
+            tracing::warn!(vapp_id = %vapp.id, "{}", placement.because);
+            return Ok(Err(placement.because));
+        };
+        // a place that is chosen again before anything was made there is no news
+        for vm in vms.iter().filter(|vm| vm.hub.as_ref() != Some(&hub)) {
+            routed(vm.id, &hub);
+            if wish.hubs.len() != 1 {
+                tracing::info!(machine = vm.name, kubevirtConfig = %hub, "Automatically assigned KubevirtConfig to machine");
+            }
+        }
+        return Ok(Ok(hub));
     }
-    let mut bound_to = shared.store.hubs_with_machines_of(vapp.id).await?;
-    if bound_to.is_empty() {
-        bound_to = shared.store.hubs_of_captures(vapp.id).await?;
-        bound_to.extend(shared.store.hubs_of_originals(vapp.id).await?);
+    Ok(Err("Its networks came to live in different places again and again.".into()))
+}
+
+/// What is asked of hubs, and what follows from how they are now.
+async fn decide(shared: &Shared, vapp: &VappWork) -> Result<(Wish, Placement)> {
+    let store = &shared.store;
+    let needs = store.needs(vapp.id).await?;
+    let mut candidates = store.candidates(needs.template.as_deref(), Some(vapp.vdc)).await?;
+    for (hub, lack) in store.hubs_lacking(&needs).await? {
+        candidates.iter_mut().filter(|c| c.id == hub).for_each(|c| c.lacks.push(lack.clone()));
     }
-    let wish = placement::Wish {
+    let wish = Wish {
         capability: Some(can::VMS),
-        bound_to,
+        bound_to: store.hubs_with_machines_of(vapp.id).await?,
+        ties: store.ties(vapp.id, &needs).await?,
         cpus: vapp.cpus,
         memory_mb: vapp.memory_mb,
-        ..shared.store.wishes(vapp.org, vapp.vdc).await?
+        ..store.wishes(vapp.org, vapp.vdc).await?
     };
-    let open = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS)).count();
-    tracing::info!(capability = can::VMS.key(), count = open, "Found hubs with capability");
+    let open = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS));
+    tracing::info!(capability = can::VMS.key(), count = open.clone().count(), "Found hubs with capability");
     let mut placement = placement::place(&wish, &candidates);
-    let mut fit = candidates.iter().filter(|h| h.capabilities.contains(&can::VMS));
-    if placement.hub.is_none() && fit.all(|h| !h.lacks.is_empty()) {
+    if placement.hub.is_none() && open.clone().all(|h| !h.lacks.is_empty()) {
         // where no hub will ever have all of it, one that would take the rest says what is missing, in words for its people
         candidates.iter_mut().for_each(|c| c.lacks.clear());
         placement = placement::place(&wish, &candidates);
     }
-    metrics::histogram!("ssvirt_hub_selection_seconds", "kind" => "virtualmachines")
-        .record(started.elapsed().as_secs_f64());
-    let vms = shared.store.vms_known_of(vapp.id).await?;
-    if !at(Step::VappPlace, shared.store.vapp_place(claim, &placement)).await? {
-        // its machines may have been begun meanwhile: it stays where they are
-        let now = shared.store.vapp_work(claim.id).await?.filter(|now| now.attempted);
-        return Ok(now.and_then(|now| now.hub));
-    }
-    match &placement.hub {
-        Some(hub) => {
-            // a place that is chosen again before anything was made there is no news
-            for vm in vms.iter().filter(|vm| vm.hub.as_ref() != Some(hub)) {
-                routed(vm.id, hub);
-                if wish.hubs.len() != 1 {
-                    tracing::info!(machine = vm.name, kubevirtConfig = %hub, "Automatically assigned KubevirtConfig to machine");
-                }
-            }
-        }
-        None => tracing::warn!(vapp_id = %vapp.id, "{}", placement.because),
-    }
-    Ok(placement.hub)
+    Ok((wish, placement))
 }
 
-fn routed(vm: VmId, hub: &model::HubId) {
+fn routed(vm: VmId, hub: &HubId) {
     tracing::info!(hub_id = %hub, vm_id = %vm, "Selected hub for VM request");
     metrics::counter!("ssvirt_vm_requests_routed_total", "hub" => hub.0.clone()).increment(1);
 }

@@ -1,4 +1,6 @@
 //! A VDC on its hubs: namespace, quota and policies, made when first needed, kept in step, removed with it.
+mod fence;
+
 use super::{place, refused, told};
 use crate::{
     Shared,
@@ -6,11 +8,12 @@ use crate::{
     queue::{Outcome, Why},
     settle,
 };
+use fence::{Difference, Fence, There};
 use hub::{
     Client, Key,
     apply::{Deleted, Home, Owner, Propagation},
     read,
-    resource::{NAMESPACES, NETWORK_POLICIES, RESOURCE_QUOTAS, USER_DEFINED_NETWORKS, VIRTUAL_MACHINES},
+    resource::{DATA_VOLUMES, NAMESPACES, USER_DEFINED_NETWORKS, VIRTUAL_MACHINES},
     shape::{
         names::{Place as Labels, VDC_ID},
         namespace as shape, network,
@@ -42,10 +45,27 @@ async fn keep_all(shared: &Shared, claim: &Claim, mut vdc: VdcWork) -> Result<Ou
         let Some(again) = shared.store.vdc_work(claim.id).await? else { return Ok(Outcome::Done) };
         vdc = again;
     }
+    if !vdc.named {
+        // before a place is done with it: whoever goes on after us must find it undone
+        at(Step::VdcNames, shared.store.vdc_rename_all(&vdc)).await?;
+    }
     let mut worst = Outcome::Done;
-    for there in vdc.places.iter().filter(|p| !p.ready || p.applied != Some(vdc.version)) {
+    let news = |p: &Place| !p.ready || p.applied != Some(vdc.version);
+    for there in vdc.places.iter().filter(|p| p.cordoned || p.look || news(p)) {
+        if there.cordoned && at(Step::PlaceClear, shared.store.place_clear(claim, &there.hub)).await? {
+            match clear(shared, claim, &vdc, there).await? {
+                Outcome::Done => {}
+                other => worst = on(&there.hub, other),
+            }
+            continue;
+        }
+        let news = news(there);
+        if !news && !there.look {
+            continue;
+        }
         match keep(shared, claim, &vdc, there).await? {
-            Outcome::Done => shared.store.wake_waiting(&there.hub.0).await?,
+            Outcome::Done if news => shared.store.wake_waiting(&there.hub.0).await?,
+            Outcome::Done => {}
             other => worst = on(&there.hub, other),
         }
     }
@@ -57,59 +77,69 @@ async fn keep(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> R
     let labels = place(vdc.org, &vdc.org_name, vdc.id, &vdc.name, &there.namespace);
     let owner = Owner::new(VDC_ID, vdc.id);
     let key = Key::global(&there.namespace);
-    let uid = match &there.namespace_uid {
-        Some(uid) => {
-            let patch = shape::namespace_patch(&labels, vdc.enabled);
-            match at(Step::NamespacePatch, client.patch_fenced(&NAMESPACES, &key, uid, patch)).await {
-                Err(hub::Error::NotOurs(_)) => return anew(shared, &client, vdc.id, vdc.org, there).await,
-                other => drop(told!(other)),
+    if there.namespace_uid.is_none() {
+        let manifest = shape::namespace(&labels, vdc.enabled, there.own_network);
+        let made = client.create_or_adopt(&NAMESPACES, &manifest, &owner, None);
+        let made = match at(Step::NamespaceMake, made).await {
+            Ok(made) => made,
+            Err(e) => {
+                return Ok(refused(&e).because(|why| Why {
+                    full: format!("failed to create namespace: {}", why.full),
+                    plain: format!("failed to create namespace: {}", why.plain),
+                }));
             }
-            uid.clone()
+        };
+        if !at(Step::PlaceMade, shared.store.place_made(claim, &there.hub, &made.uid)).await? {
+            return lost(shared, vdc, there).await;
         }
-        None => {
-            let manifest = shape::namespace(&labels, vdc.enabled, there.own_network);
-            let made = client.create_or_adopt(&NAMESPACES, &manifest, &owner, None);
-            let made = match at(Step::NamespaceMake, made).await {
-                Ok(made) => made,
-                Err(e) => {
-                    return Ok(refused(&e).because(|why| Why {
-                        full: format!("failed to create namespace: {}", why.full),
-                        plain: format!("failed to create namespace: {}", why.plain),
-                    }));
-                }
-            };
-            if !at(Step::PlaceMade, shared.store.place_made(claim, &there.hub, &made.uid)).await? {
-                return lost(shared, vdc, there).await;
-            }
-            made.uid
-        }
-    };
-    let home = Home { namespace: there.namespace.clone(), uid, vdc: vdc.id.0 };
-    let classes = shared.store.class_limits(vdc.id, &there.hub).await?;
-    let classes: Vec<(String, i64)> = classes.into_iter().map(|c| (c.class, c.limit_mb)).collect();
-    let limits = shape::resource_quota(&labels, &vdc.limits, &classes);
-    let quota = client.create_or_adopt(&RESOURCE_QUOTAS, &limits, &owner, Some(&home));
-    let quota = told!(at(Step::QuotaMake, quota).await);
-    if quota.adopted {
-        let key = Key::new(&there.namespace, shape::QUOTA);
-        let now = told!(client.get(&RESOURCE_QUOTAS, &key).await);
-        let patch = shape::resource_quota_patch(&vdc.limits, &classes, &now);
-        told!(at(Step::QuotaPatch, client.patch_fenced(&RESOURCE_QUOTAS, &key, &quota.uid, patch)).await);
     }
-    for policy in shape::network_policies(&labels, shape::Egress::Open) {
-        let made = client.create_or_adopt(&NETWORK_POLICIES, &policy, &owner, Some(&home));
-        told!(at(Step::PolicyMake, made).await);
+    let found = match client.get(&NAMESPACES, &key).await {
+        Ok(found) if there.namespace_uid.as_ref().is_none_or(|uid| found["metadata"]["uid"] == uid.as_str()) => found,
+        Ok(_) | Err(hub::Error::NotFound(_)) => return anew(shared, &client, vdc.id, vdc.org, there).await,
+        Err(e) => return Ok(refused(&e)),
+    };
+    if !found["metadata"]["deletionTimestamp"].is_null() {
+        return Ok(refused(&hub::Error::BeingDeleted(format!("the namespace {}", there.namespace))));
+    }
+    let uid = found["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let home = Home { namespace: there.namespace.clone(), uid, vdc: vdc.id.0 };
+    let fence = Fence::of(shared, vdc, &labels, there).await?;
+    let is = told!(at(Step::FenceLook, There::look(&client, found, &there.namespace)).await);
+    let (shape, differences) = (fence.hash(), fence.differences(&is));
+    // the same was brought there before, and nobody here asked for anything else since
+    if there.applied == Some(vdc.version) && there.shape == shape && !differences.is_empty() {
+        let what = by_hand(&differences);
+        tracing::warn!(hub_id = %there.hub, vdc_id = %vdc.id, namespace = there.namespace, "⚠️ {what}");
+        if !at(Step::PlaceDrift, shared.store.place_drifted(claim, &there.hub, vdc, &what)).await? {
+            return lost(shared, vdc, there).await;
+        }
+    }
+    let mut quota_uid = is.quota_uid().unwrap_or_default();
+    for one in &differences {
+        let mended = match one.mend(&client, &owner, &home, there.applied.is_none()).await {
+            Err(hub::Error::NotOurs(_)) => return Ok(Outcome::Wait(SOON, "It changed while it was looked at.".into())),
+            other => told!(other),
+        };
+        if one.is_quota() {
+            quota_uid = mended;
+        }
     }
     if there.own_network
         && let Some(wait) = told!(own_network(&client, &labels, &owner, &home).await)
     {
         return Ok(Outcome::Wait(SOON, wait.into()));
     }
-    let applied = shared.store.place_applied(claim, &there.hub, &quota.uid, vdc.version);
+    let applied = shared.store.place_applied(claim, &there.hub, &quota_uid, vdc.version, &shape);
     if !at(Step::PlaceApplied, applied).await? {
         return lost(shared, vdc, there).await;
     }
     Ok(Outcome::Done)
+}
+
+/// What somebody did there, past us.
+fn by_hand(differences: &[Difference]) -> String {
+    let all: Vec<&str> = differences.iter().map(|d| d.what.as_str()).collect();
+    format!("On its hub {} by hand. It is put back.", all.join(", "))
 }
 
 /// The network of its namespace, before any machine is there. Why machines have to wait for it; None: they need not.
@@ -136,6 +166,21 @@ async fn remove(shared: &Shared, claim: &Claim, vdc: &VdcWork) -> Result<Outcome
         }
     }
     Ok(worst)
+}
+
+/// A hub that takes nothing new lets go of VDCs that have nothing there: what is found in the namespace all the same is left alone.
+async fn clear(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> Result<Outcome> {
+    let client = shared.hubs.client(&there.hub).await?;
+    let volumes = client.list(&DATA_VOLUMES, Some(&there.namespace), "", read::meta);
+    let volumes = told!(at(Step::NamespaceBare, volumes).await).0;
+    if let Some(one) = volumes.iter().find(|v| v.deleting.is_none()) {
+        let why = format!(
+            "The namespace {} holds the volume {}, which nobody here knows. Delete or move it there.",
+            there.namespace, one.key.name
+        );
+        return Ok(Outcome::Wait(Duration::from_secs(5), why.into()));
+    }
+    remove_at(shared, claim, vdc, there).await
 }
 
 async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> Result<Outcome> {

@@ -4,12 +4,14 @@ mod affinity;
 mod apply;
 mod disks;
 mod guest;
+mod labels;
 mod nics;
 mod remove;
 mod snapshots;
 mod wanted;
 
 pub(super) use disks::grow;
+pub(crate) use labels::put_back;
 pub(crate) use remove::collect;
 
 use super::{
@@ -80,7 +82,7 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
                         Err(not_yet) => return Ok(not_yet),
                     };
                     // from here on something of it may be on that hub
-                    if !at(Step::VmAttempted, shared.store.vm_attempted(claim)).await? {
+                    if !at(Step::VmAttempted, shared.store.vm_attempted(claim, hub)).await? {
                         return Ok(lost());
                     }
                     let made = make(shared, &client, vm, &there).await?;
@@ -115,6 +117,12 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
     };
     let machine = Machine { client: &client, key: &key, uid: &uid, there: &there };
     if vm.applied == Some(vm.generation) {
+        if let Some(names) = shared.store.vm_names_due(vm.id).await? {
+            match apply::rename(shared, claim, names, &machine).await? {
+                Outcome::Done => {}
+                other => return Ok(other),
+            }
+        }
         return disks::clear(shared, claim, vm, &machine).await;
     }
     apply::apply(shared, claim, vm, &machine).await

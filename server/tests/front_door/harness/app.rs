@@ -153,6 +153,14 @@ impl TestApp {
         TestApp { router: server::router(state.clone()), domain, state, clock, db }
     }
 
+    /// The same server, with hubs that somebody plays.
+    pub(crate) fn played_by(self, simulator: Arc<dyn Simulator>) -> TestApp {
+        let domain = Domain { simulator: Some(simulator), ..self.domain };
+        let mut state = self.state;
+        state.domain = domain.clone();
+        TestApp { router: server::router(state.clone()), domain, state, ..self }
+    }
+
     /// Tells streams what changes, as the running server does.
     pub(crate) fn follow_changes(&self) {
         let store = self.domain.store.clone();

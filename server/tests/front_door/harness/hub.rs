@@ -2,13 +2,14 @@
 use super::real::{Lent, now};
 use hubsim::{Faults, Flavour, Hub, Options, Webhook, actors};
 use serde_json::Value;
+use server::demo::hubs::Switch;
 use std::{sync::Arc, time::Duration};
 
 /// What a hub's owner is asked for.
 const ROLE: &str = include_str!("../../../../deploy/hub-role.yaml");
 
 pub(crate) enum TestHub {
-    Simulated(Hub, #[expect(dead_code, reason = "they stop when they are dropped")] actors::Actors),
+    Simulated(Hub, actors::Actors),
     Real(Lent),
 }
 
@@ -98,6 +99,14 @@ impl TestHub {
 
     pub(crate) fn faults(&self) -> Faults {
         self.only_simulated().faults()
+    }
+
+    /// All that can be made to go wrong on it, as the demo's page has it.
+    pub(crate) fn switch(&self) -> Switch {
+        match self {
+            Simulated(hub, actors) => Switch::of(hub, actors),
+            Real(_) => panic!("only a simulated hub can do this"),
+        }
     }
 
     pub(crate) fn pause_controllers(&self, paused: bool) {

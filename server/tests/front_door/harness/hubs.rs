@@ -5,7 +5,7 @@ use domain::hub::{self, Trust};
 use hubsim::Flavour;
 use model::hub::{HubSpec, HubType};
 use serde_json::Value;
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{collections::BTreeMap, sync::Mutex, time::Duration};
 use work::{Config, Controller};
 
 pub(crate) struct Hubs {
@@ -45,8 +45,19 @@ impl Hubs {
         self.start_controller_for(app, &["openshift"]);
     }
 
+    /// Another controller in the place of the first one, which looks at VDCs on hubs, at open tasks and at hubs every so often.
+    pub(crate) fn look_every(&self, app: &TestApp, often: Duration) {
+        self.kill_controller();
+        let times = work::Times { drift: often, sweep: often, check: often, ..work::Times::default() };
+        self.start_with(app, &["openshift"], times);
+    }
+
     /// With templates from these namespaces.
     pub(crate) fn start_controller_for(&self, app: &TestApp, namespaces: &[&str]) {
+        self.start_with(app, namespaces, work::Times::default());
+    }
+
+    fn start_with(&self, app: &TestApp, namespaces: &[&str], times: work::Times) {
         let d = &app.domain;
         let config = Config {
             store: d.store.clone(),
@@ -55,7 +66,7 @@ impl Hubs {
             // tasks and delays go by the wall here
             clock: domain::system_clock(),
             template_namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(),
-            times: work::Times::default(),
+            times,
         };
         *self.controller.lock().unwrap() = Some(Controller::start_with(config, d.area.clone()));
     }

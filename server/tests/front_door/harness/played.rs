@@ -1,5 +1,5 @@
 //! Hubs of tests: one that is long gone, and a player of simulated ones.
-use domain::simulator::{Fault, Simulator};
+use domain::simulator::{Deed, Fault, FaultOf, Simulator};
 use model::HubId;
 use std::{collections::BTreeSet, sync::Mutex};
 use tokio::sync::OnceCell;
@@ -27,7 +27,8 @@ pub(super) struct Played(Mutex<BTreeSet<(String, String)>>);
 impl Simulator for Played {
     fn faults(&self, hub: &HubId) -> Option<Vec<Fault>> {
         let on = |name: &str| self.0.lock().unwrap().contains(&(hub.0.clone(), name.to_owned()));
-        let fault = |name: &str, about: &str| Fault { name: name.into(), about: about.into(), on: on(name) };
+        let of = FaultOf::Answers;
+        let fault = |name: &str, about: &str| Fault { name: name.into(), about: about.into(), on: on(name), of };
         let all = vec![fault("refuse", "Connections are refused"), fault("slow", "Answers come late")];
         hub.0.starts_with("sim").then_some(all)
     }
@@ -39,5 +40,17 @@ impl Simulator for Played {
         } else {
             all.remove(&key)
         };
+    }
+
+    fn deeds(&self, _: &HubId) -> Vec<Deed> {
+        vec![Deed { name: "edit-vm".into(), about: "Edit the VM".into() }]
+    }
+
+    fn machine(&self, _: &HubId, _: &str) -> Option<String> {
+        Some("somewhere/one".into())
+    }
+
+    fn act(&self, _: &HubId, _: &str, _: &str) -> bool {
+        true
     }
 }

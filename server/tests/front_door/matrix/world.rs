@@ -24,6 +24,9 @@ pub(crate) enum Session {
 }
 
 /// Two organizations alike. Everything of the second is called zebra, so that it can be told wherever it shows.
+/// What begins so is made to be asked for: that it comes is no change of anything.
+const ASKED: &str = "asked-";
+
 pub(crate) struct World {
     pub(crate) app: TestApp,
     pub(crate) acme: TestOrg,
@@ -132,7 +135,7 @@ impl World {
             }
             Kind::Vdc => self.acme.vdc("prod").to_string(),
             Kind::Hub => self.hub(path.ends_with("/uncordon")).await,
-            Kind::Task => self.task_of(&self.acme).await,
+            Kind::Task => self.task_of(&self.acme, "prod").await,
             Kind::Vapp => self.vapp(&self.acme, "prod", &format!("vapp-{n}"), path).await.to_string(),
             Kind::Vm => {
                 let vapp = self.vapp(&self.acme, "prod", &format!("vapp-{n}"), path).await;
@@ -344,7 +347,7 @@ impl World {
             Kind::Role => self.zebra_role.to_string(),
             Kind::Vdc => self.zebra.vdc("zebra-vdc").to_string(),
             Kind::Hub => self.hub(false).await,
-            Kind::Task => self.task_of(&self.zebra).await,
+            Kind::Task => self.task_of(&self.zebra, "zebra-vdc").await,
             Kind::Vapp => self.zebra_id("vapps").await,
             Kind::Vm => self.zebra_id("vms").await,
             Kind::Network => self.zebra_id("networks").await,
@@ -385,8 +388,15 @@ impl World {
         self.app.db.text(&format!("select id::text from {table} where org_id = '{}'", self.zebra.id)).await
     }
 
-    async fn task_of(&self, org: &TestOrg) -> String {
-        self.app.db.text(&format!("select id::text from tasks where org_id = '{}' order by id limit 1", org.id)).await
+    /// A task that can be cancelled: its vApp is not begun on any hub.
+    async fn task_of(&self, org: &TestOrg, vdc: &str) -> String {
+        let (org, vdc, name) = (org.id, org.vdc(vdc), format!("{ASKED}{}", self.next()));
+        let sql = format!(
+            "with v as (insert into vapps (id, org_id, vdc_id, name) values (gen_random_uuid(), '{org}', '{vdc}', '{name}') returning id, name)
+             insert into tasks (id, org_id, user_name, operation, object_kind, object_id, object_name, status, deadline)
+             select gen_random_uuid(), '{org}', 'somebody', 'vapp.create', 'vapp', v.id, v.name, 'running', now() + interval '1 hour' from v returning id::text"
+        );
+        self.app.db.text(&sql).await
     }
 
     /// A form that would be accepted.
@@ -435,7 +445,8 @@ impl World {
             ];
         }
         if path.ends_with("/bulk") {
-            return vec![("do", "power-on".into()), ("pick", id.to_owned())];
+            let what = if path.contains("/vapps/") || path.contains("/vms/") { "power-on" } else { "delete" };
+            return vec![("do", what.into()), ("pick", id.to_owned())];
         }
         if path.ends_with("/stranded") {
             let (org, gone) = (self.acme.id, self.acme.user("gone"));
@@ -646,8 +657,9 @@ impl World {
                 [spec(), vec![("version", self.app.db.text(&sql).await)]].concat()
             }
             Some("kubeconfig") => vec![kubeconfig().await, ("anyway", "on".into())],
+            Some("by-hand") => vec![("deed", "edit-vm".into()), ("vm", String::new())],
             Some("faults") => vec![("fault", "refuse".into()), ("on", "true".into())],
-            Some("delete") => vec![("name", id.to_owned())],
+            Some("delete" | "abandon") => vec![("name", id.to_owned())],
             Some("retry") => {
                 let vdc = self.acme.vdc("prod");
                 let sql = format!(
@@ -676,7 +688,7 @@ impl World {
         let sql = format!(
             "select string_agg(r, '|' order by r) from (select o::text r from organizations o where id = '{id}'
              union all select u::text from users u where org_id = '{id}' union all select v::text from vdcs v where org_id = '{id}'
-             union all select r::text from roles r where org_id = '{id}' union all select a::text from vapps a where org_id = '{id}'
+             union all select r::text from roles r where org_id = '{id}' union all select a::text from vapps a where org_id = '{id}' and name not like '{ASKED}%'
              union all select m::text from vms m where org_id = '{id}' union all select c::text from catalogs c where org_id = '{id}'
              union all select n::text from networks n where org_id = '{id}' union all select t::text from templates t where org_id = '{id}') rows"
         );

@@ -116,6 +116,28 @@ async fn a_vdc_goes_with_what_runs_in_it_only_when_that_is_said() {
 }
 
 #[tokio::test]
+async fn a_vdc_that_takes_long_to_empty_is_answered_in_time_and_goes_when_it_is_asked_for_again() {
+    let stage = Stage::set().await;
+    let shop = stage.deploy("rhel-9", "shop").await;
+    stage.running(shop).await;
+    let root = provider(&stage.app).await;
+    let href = format!("/api/vdc/{}?recursive=true&force=true", stage.acme.vdc("prod"));
+    stage.hubs.hub("one").faults().set(hubsim::Fault::Refuse, true);
+    let begun = std::time::Instant::now();
+    let why = root.delete(&href).await.must(400);
+    assert!(begun.elapsed().as_secs() < 28, "{:?}", begun.elapsed());
+    assert!(
+        why.text.contains("shop is still being deleted, and its task goes on. Ask for the same again"),
+        "{}",
+        why.text
+    );
+    stage.hubs.hub("one").faults().set(hubsim::Fault::Refuse, false);
+    stage.until("its end", async || stage.app.db.count("vapps where gone_at is null").await == 0).await;
+    let gone = root.delete(&href).await.must(202);
+    succeeded(&root, &gone).await;
+}
+
+#[tokio::test]
 async fn an_administrator_of_a_tenant_sees_the_settings_and_changes_what_is_the_organizations_own() {
     let stage = Stage::set().await;
     let admin = Program::sign_in(&stage.app, "acme", &stage.admin.name).await;

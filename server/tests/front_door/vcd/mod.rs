@@ -1,7 +1,7 @@
 //! The VCD API through the front door.
 mod administration;
 mod bodies;
-mod client;
+pub(crate) mod client;
 mod cloudapi;
 mod documents;
 mod flow;

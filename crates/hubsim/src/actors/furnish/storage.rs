@@ -1,4 +1,4 @@
-//! Two storage classes, both of which can be shared between nodes.
+//! Three storage classes: two that can be shared between nodes, and one of the nodes' own disks, which makes no snapshots.
 use super::{Item, item};
 use crate::actors::{
     kind::{SNAPSHOT_CLASS, STORAGE_CLASS, STORAGE_PROFILE},
@@ -6,7 +6,7 @@ use crate::actors::{
 };
 use serde_json::{Value, json};
 
-fn all() -> [Value; 2] {
+fn all() -> [Value; 3] {
     let class = |name: &str, pool: &str, annotations: Value| {
         json!({
             "apiVersion": "storage.k8s.io/v1",
@@ -30,6 +30,15 @@ fn all() -> [Value; 2] {
             }),
         ),
         class("fast", "nvme", json!({"description": "Disks on NVMe"})),
+        json!({
+            "apiVersion": "storage.k8s.io/v1",
+            "kind": "StorageClass",
+            "metadata": {"name": "local", "annotations": {"description": "Disks of the nodes themselves"}},
+            "provisioner": "kubevirt.io.hostpath-provisioner",
+            "reclaimPolicy": "Delete",
+            "volumeBindingMode": "Immediate",
+            "allowVolumeExpansion": true,
+        }),
     ]
 }
 

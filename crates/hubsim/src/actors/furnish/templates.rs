@@ -228,12 +228,16 @@ fn web_and_db() -> Value {
     let (web, db) = (&SYSTEMS[0], &SYSTEMS[2]);
     let description = "Template for two virtual machines: an Ubuntu web server and a RHEL database server.";
     let from = "[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}";
+    let mut web_vm =
+        machine(web, "web-and-db", "${NAME}-web", "${WEB_DATA_SOURCE_NAME}", "${CLOUD_USER_PASSWORD}", 1, "2Gi");
+    // it has nothing to show before the database answers
+    web_vm["metadata"]["annotations"]["ssvirt.io/start-order"] = json!("1");
     json!({
         "metadata": metadata("web-and-db", &[web, db], "Web and database servers", description, "icon-other-linux"),
         "message": "Made ${NAME}-web and ${NAME}-db.",
         "labels": {"app.kubernetes.io/part-of": "${NAME}"},
         "objects": [
-            machine(web, "web-and-db", "${NAME}-web", "${WEB_DATA_SOURCE_NAME}", "${CLOUD_USER_PASSWORD}", 1, "2Gi"),
+            web_vm,
             machine(db, "web-and-db", "${NAME}-db", "${DB_DATA_SOURCE_NAME}", "${CLOUD_USER_PASSWORD}", 2, "4Gi"),
         ],
         "parameters": [

@@ -52,6 +52,8 @@ pub(crate) fn status(class: &Value, profile: &Value) -> Value {
         (vec![set("ReadWriteMany", "Filesystem")], "csi-clone", Some("cephfsplugin-snapclass"))
     } else if provisioner == "topolvm.io" {
         (vec![set("ReadWriteOnce", "Block")], "snapshot", Some("lvms-snapclass"))
+    } else if provisioner == "kubevirt.io.hostpath-provisioner" {
+        (vec![set("ReadWriteOnce", "Filesystem")], "copy", None)
     } else {
         (Vec::new(), "copy", None)
     };

@@ -17,6 +17,7 @@ use model::{
     org::{NewOrg, Org, OrgBesides, OrgSpec},
     query::Numbered,
 };
+use std::time::Instant;
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
@@ -109,9 +110,10 @@ async fn delete(ask: Ask) -> Result<Answer> {
 async fn empty(ask: &Ask, org: &Org, force: bool) -> Result<()> {
     let (d, actor) = (ask.d(), &ask.actor);
     let names = org::names(d, actor, org).await?;
+    let until = Instant::now() + vdc::PATIENCE;
     for (id, _) in &names.vdcs {
         let one = domain::vdc::get(d, actor, *id).await?;
-        vdc::empty(ask, &one, force).await?;
+        vdc::empty(ask, &one, force, until).await?;
         domain::vdc::delete(d, actor, *id).await?;
     }
     for (id, _) in &names.catalogs {

@@ -69,7 +69,7 @@ pub(super) async fn items(ask: &Ask, q: &Numbered, what: Item, admin: bool) -> R
             let (created, busy, published) = (stamp(t.created_at), !t.ready(), t.seen_by_all || !t.seen_by.is_empty());
             let bytes = match is_media {
                 true => t.size.unwrap_or_default(),
-                false => t.storage_mb() * 1024 * 1024,
+                false => t.storage_mb().unwrap_or_default() * 1024 * 1024,
             };
             let (kb, state) = (bytes / 1024, status::template_word(t));
             let mut all: Vec<(&str, &dyn Display)> = vec![
@@ -92,7 +92,8 @@ pub(super) async fn items(ask: &Ask, q: &Numbered, what: Item, admin: bool) -> R
                 all.push(("orgName", &t.org_name));
             }
             let entity_type = if is_media { "media" } else { "vapptemplate" };
-            let (vms, cpus, cpu_mhz, memory) = (t.vms.len(), t.cpus(), mhz(t.cpus()), t.memory_mb());
+            let cpus = t.cpus().unwrap_or_default();
+            let (vms, cpu_mhz, memory) = (t.vms.len(), mhz(cpus), t.memory_mb().unwrap_or_default());
             match what {
                 Item::Any => {
                     all.extend::<[(&str, &dyn Display); 3]>([

@@ -194,7 +194,10 @@ async fn clone(ask: Ask) -> Result<Answer> {
     let from = referred(source, Kind::Vapp)?;
     let asked = match body.on("IsSourceDelete")? {
         true => copy::move_vapp(ask.d(), &ask.actor, from, vdc).await?,
-        false => copy::vapp(ask.d(), &ask.actor, from, vdc, title(&body)?).await?,
+        false => match body.word("Description") {
+            Some(text) => copy::vapp_described(ask.d(), &ask.actor, from, vdc, (title(&body)?, text)).await?,
+            None => copy::vapp(ask.d(), &ask.actor, from, vdc, title(&body)?).await?,
+        },
     };
     made(&ask, asked, "vdcCopyVapp").await
 }

@@ -18,8 +18,9 @@ use model::{
 use std::time::{Duration, Instant};
 use xml::Element;
 
-/// What is deleted with a VDC is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// What is deleted with a VDC or an organization is waited for so long: less than a request may take (`limits.request_timeout`), so
+/// that the answer is ours and says what to do.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     routes
@@ -235,17 +236,16 @@ async fn delete(ask: Ask) -> Result<Answer> {
     let mut found = vdc::get(ask.d(), &ask.actor, id).await?;
     authorize(&ask.actor, Action::VdcDelete, Resource::Of(found.org))?;
     if ask.params().flag("recursive") {
-        empty(&ask, &found, ask.params().flag("force")).await?;
+        empty(&ask, &found, ask.params().flag("force"), Instant::now() + PATIENCE).await?;
         found = vdc::get(ask.d(), &ask.actor, id).await?;
     }
     vdc::delete(ask.d(), &ask.actor, id).await?;
     task::accepted_about(&ask, Action::VdcDelete, noted(&found)).await
 }
 
-/// Deletes everything in a VDC and waits until it is gone.
-pub(crate) async fn empty(ask: &Ask, vdc: &Vdc, force: bool) -> Result<()> {
+/// Deletes everything in a VDC and waits until it is gone, or for so long. Whoever asks again goes on from there.
+pub(crate) async fn empty(ask: &Ask, vdc: &Vdc, force: bool, until: Instant) -> Result<()> {
     let (d, actor) = (ask.d(), &ask.actor);
-    let until = Instant::now() + PATIENCE;
     let has = vdc::contents(d, actor, vdc).await?;
     let mut tasks = Vec::new();
     if !force {
@@ -285,7 +285,9 @@ async fn ended(ask: &Ask, tasks: Vec<(String, Option<TaskId>)>, until: Instant) 
         let left = until.saturating_duration_since(Instant::now());
         let task = domain::task::wait(ask.d(), &ask.actor, id, left).await?;
         if !task.status.ended() {
-            return Err(Error::NotNow(format!("{name} is still being deleted. Try again when it is gone.")));
+            return Err(Error::NotNow(format!(
+                "{name} is still being deleted, and its task goes on. Ask for the same again when it has ended: what is left goes then."
+            )));
         }
         if task.status != model::task::TaskStatus::Success {
             return Err(Error::NotNow(format!("{name} could not be deleted: {}", task.message)));

@@ -3,7 +3,7 @@ mod change;
 mod hardware;
 mod profile;
 
-pub(crate) use change::empty;
+pub(crate) use change::{PATIENCE, empty};
 
 use crate::{
     answer::Answer,

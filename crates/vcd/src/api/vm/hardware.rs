@@ -83,7 +83,7 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown) {
 }
 
 pub(crate) fn cores(vm: &Vm) -> i32 {
-    vm.besides.cores_per_socket.unwrap_or(1)
+    vm.built().cores_per_socket.max(1)
 }
 
 fn card(w: &mut Writer, nic: &model::nic::Nic) {

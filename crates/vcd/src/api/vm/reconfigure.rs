@@ -118,17 +118,18 @@ pub(crate) fn besides(vm: &Vm, spec: Option<&Element>, boot: Option<&Element>) -
         if vm.besides.hardware_version.is_empty() && out.hardware_version == super::spec::HARDWARE_VERSION {
             out.hardware_version = String::new();
         }
-        if vm.besides.firmware.is_empty() && out.firmware == "bios" {
+        if vm.besides.firmware.is_empty() && out.firmware == super::spec::firmware(&vm.built()) {
             out.firmware = String::new();
         }
-        if vm.besides.cores_per_socket.is_none() && out.cores_per_socket == Some(1) {
+        if vm.besides.cores_per_socket.is_none() && out.cores_per_socket == Some(super::hardware::cores(vm)) {
             out.cores_per_socket = None;
         }
     }
     if let Some(boot) = boot {
-        let b = sections::read_boot(boot, &out.boot)?;
-        let shown = |p: &str| if p == "IPV4" { String::new() } else { p.to_owned() };
-        out.boot = model::vm::BootOptions { network_protocol: shown(&b.network_protocol), ..b };
+        out = sections::booted(vm, boot, out)?;
+        if out.boot.network_protocol == "IPV4" {
+            out.boot.network_protocol = String::new();
+        }
     }
     Ok(out)
 }

@@ -13,6 +13,7 @@ use crate::{
 use domain::{guest as told, vm};
 use model::{
     Error, Kind, Result,
+    hardware::Firmware,
     vm::{Besides, BootOptions, Vm},
 };
 use std::fmt::Display;
@@ -132,11 +133,12 @@ pub(crate) fn boot_options(w: &mut Writer, ask: &Ask, vm: &Vm) {
 
 fn boot(w: &mut Writer, vm: &Vm) {
     let b = &vm.besides.boot;
+    let secure = b.secure || vm.built().firmware == Firmware::Secure;
     w.text("BootDelay", b.delay_ms);
     w.text("EnterBIOSSetup", b.enter_setup);
     w.text("BootRetryEnabled", b.retry);
     w.text("BootRetryDelay", b.retry_delay_ms);
-    w.text("EfiSecureBootEnabled", b.secure);
+    w.text("EfiSecureBootEnabled", secure);
     w.text("NetworkBootProtocol", if b.network_protocol.is_empty() { ANY_PROTOCOL } else { &b.network_protocol });
 }
 
@@ -166,8 +168,16 @@ pub(crate) fn read_boot(e: &Element, now: &BootOptions) -> Result<BootOptions> {
 async fn set_boot(ask: Ask) -> Result<Answer> {
     let body = ask.xml("BootOptions")?;
     let vm = found(&ask).await?;
-    let besides = Besides { boot: read_boot(&body, &vm.besides.boot)?, ..vm.besides.clone() };
+    let besides = booted(&vm, &body, vm.besides.clone())?;
     keep(&ask, &vm, besides).await
+}
+
+/// With other boot options. Who takes secure boot from a machine of a template leaves it EFI.
+pub(crate) fn booted(vm: &Vm, body: &Element, now: Besides) -> Result<Besides> {
+    let boot = read_boot(body, &now.boot)?;
+    let loses = vm.built().firmware == Firmware::Secure && body.flag("EfiSecureBootEnabled")? == Some(false);
+    let firmware = if loses && now.firmware.is_empty() { "efi".to_owned() } else { now.firmware };
+    Ok(Besides { boot, firmware, ..now })
 }
 
 /// VMware's tools are not what runs in guests here; that an agent answers is seen by the system that it told.

@@ -8,7 +8,7 @@ use crate::{
         media,
     },
 };
-use model::{guest::is_windows, vm::Vm};
+use model::{guest::is_windows, hardware::Hardware, vm::Vm};
 use xml::Writer;
 
 pub(crate) use crate::wire::units::{HARDWARE_VERSION, MHZ_PER_CPU};
@@ -45,13 +45,18 @@ pub(crate) fn guessed(os: &str) -> &'static str {
     }
 }
 
+/// What nobody said is BIOS, as hubs have it.
+pub(crate) fn firmware(hardware: &Hardware) -> &'static str {
+    if hardware.firmware.efi() { "efi" } else { "bios" }
+}
+
 pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
     let (vm, base) = (shown.vm, ask.base());
     let version = hardware_version(vm);
     w.el("VmSpecSection", &[("Modified", &false)], |w| {
         w.text("ovf:Info", "VM Specification");
         w.text("OsType", os_type(vm));
-        w.text("Firmware", if vm.besides.firmware.is_empty() { "bios" } else { &vm.besides.firmware });
+        w.text("Firmware", firmware(&vm.built()));
         w.text("NumCpus", vm.cpus);
         w.text("NumCoresPerSocket", cores(vm));
         resource(w, "CpuResourceMhz", i64::from(vm.cpus) * MHZ_PER_CPU, 1000 * vm.cpus);

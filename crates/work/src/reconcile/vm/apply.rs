@@ -17,8 +17,9 @@ use hub::{
     read,
     resource::VIRTUAL_MACHINES,
     shape::{
+        hardware,
         patch::{self, RunStrategy},
-        vm::Size,
+        vm::{Size, cores_of},
     },
 };
 use model::{
@@ -47,6 +48,8 @@ pub(super) async fn apply(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Mach
     Ok(Outcome::Retry(None, "it changes too often on its hub to be changed".into()))
 }
 
+/// A name that could not be changed is changed soon.
+const SOON: Duration = Duration::from_millis(500);
 /// How often an object that changes under our hands is read anew.
 const LOOKS: usize = 6;
 /// After so many refusals what is to be done once is given up.
@@ -154,15 +157,46 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     Ok(Some(disks::awaited(shared, vm, &last).await?.unwrap_or(Outcome::Done)))
 }
 
+/// Only the names that it carries, and nothing else that was asked of it: it may have been stopped by hand since.
+pub(super) async fn rename(shared: &Shared, claim: &Claim, names: i64, on: &Machine<'_>) -> Result<Outcome> {
+    // read after it was found which change this is: the names may be newer than it, and never older
+    let Some(vm) = shared.store.vm_work(claim.id).await? else { return Ok(Outcome::Done) };
+    let found = match on.client.get(&VIRTUAL_MACHINES, on.key).await {
+        Ok(found) if found["metadata"]["uid"] == on.uid => found,
+        Ok(_) | Err(hub::Error::NotFound(_)) => return gone_by_hand(shared, &vm, on.uid).await,
+        Err(e) => return Ok(refused(&e)),
+    };
+    if !at(Step::VmHolds, shared.store.claim_holds(claim)).await? {
+        return Ok(lost());
+    }
+    let applied = vm.applied.unwrap_or(vm.generation);
+    let change = patch::identity(on.uid, &identity(&vm, on.there), &vm.computer_name, applied);
+    if patch::changes(&change, &found) {
+        match on.patch(Step::VmNames, change, &found).await {
+            Ok(_) => {}
+            Err(hub::Error::Conflict(_)) => return Ok(Outcome::Wait(SOON, "It changed meanwhile.".into())),
+            Err(e) => return Ok(refused(&e)),
+        }
+    }
+    Ok(if at(Step::VmNamed, shared.store.vm_named(claim, names)).await? { Outcome::Done } else { lost() })
+}
+
 /// What brings its names, its size, its neighbours and its NICs to what was asked for, in one change.
 fn changes(vm: &VmWork, on: &Machine<'_>, now: &read::VmPart, found: &Value) -> Value {
     let mut change = patch::identity(on.uid, &identity(vm, on.there), &vm.computer_name, vm.generation);
     let as_asked = match size(vm) {
         Size::InstanceType(name) => now.size.instance_type.as_deref() == Some(&name),
-        Size::Explicit { .. } => now.size.cpus == Some(vm.cpus.into()) && now.size.memory_mb == Some(vm.memory_mb),
+        Size::Explicit { cpus, cores_per_socket, .. } => {
+            let cores = vm.hardware.cores_per_socket == 0
+                || now.size.cores_per_socket == Some(cores_of(cpus, cores_per_socket).into());
+            cores && now.size.cpus == Some(vm.cpus.into()) && now.size.memory_mb == Some(vm.memory_mb)
+        }
     };
     if !as_asked {
         change = patch::and(change, patch::resize(on.uid, &size(vm)));
+    }
+    if let Some(firmware) = hardware::patch(&vm.hardware) {
+        change = patch::and(change, firmware);
     }
     if let Some(terms) = affinity::patch(found, vm.id.0, &vm.affinity) {
         change = patch::and(change, terms);

@@ -77,7 +77,7 @@ pub(super) async fn awaited(shared: &Shared, vm: &VmWork, now: &Value) -> Result
     let Some(hub) = &vm.hub else { return Ok(None) };
     let not_in = |d: &&VmDiskWork| d.disc && !d.leaving && shape::plugged(now, &d.volume).is_none();
     let Some(disc) = vm.disks.iter().find(not_in) else { return Ok(None) };
-    Ok(Some(match image::of_disk(shared, disc, hub).await? {
+    Ok(Some(match image::of_disk(shared, vm.id, disc, hub).await? {
         Ok(_) => Outcome::Wait(SOON, "The disc is put in.".into()),
         Err(not_yet) => not_yet,
     }))
@@ -123,7 +123,7 @@ pub(super) async fn bring(
 /// The disc with what its hub makes it from. None: its image is not there yet.
 async fn image_of(shared: &Shared, vm: &VmWork, d: &VmDiskWork) -> Result<Option<VmDiskWork>> {
     let Some(hub) = &vm.hub else { return Ok(None) };
-    let image = image::of_disk(shared, d, hub).await?.ok();
+    let image = image::of_disk(shared, vm.id, d, hub).await?.ok();
     Ok(image.map(|image| VmDiskWork { image, ..d.clone() }))
 }
 

@@ -36,7 +36,7 @@ pub(super) async fn told(shared: &Shared, vm: &VmWork) -> Result<Told> {
         }
         None => GuestSettings::default(),
     };
-    Ok(guest::told(&vm.computer_name, &vm.os, &vm.preference, &settings, nics::guest_data(&vm.nics)))
+    Ok(guest::told(&vm.computer_name, &vm.os, &vm.preference, &settings, nics::guest_nics(&vm.nics)))
 }
 
 /// The Secret, if anything of it may have to change; null: there is none. Who looks does so before it is made sure that the work is still ours.

@@ -47,6 +47,11 @@ pub(super) fn shaped(nics: &[NicWork], there: &Place) -> Vec<Nic> {
 
 /// What its guest is told; empty: nothing.
 pub(super) fn guest_data(nics: &[NicWork]) -> String {
+    network_data::network_data(&guest_nics(nics))
+}
+
+/// Its cards as its guest is told of them.
+pub(super) fn guest_nics(nics: &[NicWork]) -> Vec<GuestNic> {
     let one = |n: &NicWork| {
         let address = match (n.spec.mode, n.spec.address, &n.network) {
             (_, Some(address), Some(network)) => GuestAddress::Static {
@@ -61,8 +66,7 @@ pub(super) fn guest_data(nics: &[NicWork]) -> String {
         };
         GuestNic { mac: n.spec.mac.clone(), primary: n.spec.primary, address }
     };
-    let there: Vec<GuestNic> = nics.iter().filter(|n| n.spec.attach != Attach::Nothing).map(one).collect();
-    network_data::network_data(&there)
+    nics.iter().filter(|n| n.spec.attach != Attach::Nothing).map(one).collect()
 }
 
 /// Its networks come first. None: they are all there.

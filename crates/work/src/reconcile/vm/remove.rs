@@ -23,7 +23,9 @@ use store::{Claim, VmWork};
 use uuid::Uuid;
 
 pub(super) async fn remove(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
-    let Some(hub) = vm.hub.as_ref().filter(|_| vm.attempted || vm.uid.is_some() || vm.instance_of.is_some()) else {
+    let Some(hub) =
+        vm.hub.as_ref().filter(|_| vm.attempted || vm.uid.is_some() || (vm.instance_of.is_some() && vm.vapp_attempted))
+    else {
         // no call was ever attempted: nothing of it can be anywhere
         at(Step::VmGone, shared.store.vm_gone(claim)).await?;
         return Ok(Outcome::Done);

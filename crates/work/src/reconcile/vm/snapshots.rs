@@ -104,6 +104,16 @@ async fn take(
     };
     match read::snapshot_stage(&found) {
         Stage::Done(when) => {
+            // KubeVirt calls it ready all the same, and going back to it would leave that disk as it is
+            let left_out = read::left_out(&found);
+            let mut disks = vm.disks.iter().filter(|d| !d.independent && !d.disc);
+            if let Some(disk) = disks.find(|d| left_out.contains(&d.volume.as_str())) {
+                return over(&format!(
+                    "The hub left the disk {} out of it, since its storage makes no snapshots.",
+                    disk.name
+                ))
+                .await;
+            }
             let written = at(Step::SnapshotOver, shared.store.snapshot_ready(claim, s.id, when)).await?;
             Ok((!written).then(lost))
         }

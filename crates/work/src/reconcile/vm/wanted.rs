@@ -3,7 +3,7 @@ use super::nics;
 use crate::reconcile::{place, sizing};
 use hub::shape::{
     guest::Discs,
-    vm::{self as shape, Device, DiskSource, Firmware, Identity, Size},
+    vm::{self as shape, Device, DiskSource, Identity, Size},
 };
 use model::disk::Bus;
 use store::{Place, VmDiskWork, VmWork};
@@ -28,7 +28,7 @@ pub(super) fn size(vm: &VmWork) -> Size {
     if vm.instance_type.is_empty() || unknown {
         Size::Explicit {
             cpus: u32::try_from(vm.cpus).unwrap_or(1),
-            cores_per_socket: 1,
+            cores_per_socket: u32::try_from(vm.hardware.cores_per_socket).unwrap_or(1),
             memory_mb: u64::try_from(vm.memory_mb).unwrap_or(1024),
         }
     } else {
@@ -45,7 +45,7 @@ pub(super) fn shaped(vm: &VmWork, there: &Place, discs: Discs) -> shape::Vm {
         computer_name: vm.computer_name.clone(),
         size: size(vm),
         preference: Some(vm.preference.clone()).filter(|p| !p.is_empty()),
-        firmware: Firmware::Default,
+        hardware: vm.hardware.clone(),
         disks: disks.collect(),
         nics: nics::shaped(&vm.nics, there),
         discs,
