@@ -24,7 +24,7 @@ const USAGE: &str = "usage:
   xtask browser             the browser tests of `make test` alone
   xtask faults              all of `make test-faults`
   xtask fuzz [NAME…]        all of `make fuzz`, or targets by name; SECONDS says for how long
-  xtask kube [NAME…]        all of `make test-kube`, or tests by name; `golden` are the recorded answers
+  xtask kube [NAME…]        all of `make test-kube`, or tests by name; `golden` are the recorded answers, `calls` our client's own
   xtask clients [NAME…]     all of `make test-clients`, or suites by name: pyvcloud, vcd-cli, terraform, and those of SSVIRT_SHARED_CLIENTS
   xtask with-postgres [--dir DIR] -- COMMAND…
                             run a command with the DATABASE_URL of a PostgreSQL that lives as long; with DIR its data stay

@@ -38,8 +38,21 @@ pub(crate) fn acceptor(identity: &Identity) -> anyhow::Result<TlsAcceptor> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// With what the hub shows who it is: its own certificate, or one that nobody was told of.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    pub own: TlsAcceptor,
+    pub other: TlsAcceptor,
+}
+
+impl Shown {
+    fn now(&self, api: &Api) -> TlsAcceptor {
+        if api.faults.is_on(Fault::CertificateChanged) { self.other.clone() } else { self.own.clone() }
+    }
+}
+
 /// Answers on the port until told to stop; then open connections are closed too.
-pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: TlsAcceptor, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: Shown, mut stop: watch::Receiver<bool>) {
     loop {
         let accepted = tokio::select! {
             _ = stop.changed() => return,
@@ -47,7 +60,8 @@ pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: TlsAcceptor
         };
         match accepted {
             Ok((stream, _)) if !api.faults.is_on(Fault::Refuse) => {
-                tokio::spawn(connection(api.clone(), stream, tls.clone(), stop.clone()));
+                let tls = tls.now(&api);
+                tokio::spawn(connection(api.clone(), stream, tls, stop.clone()));
             }
             Ok((stream, _)) => drop(stream),
             Err(error) => {
@@ -69,8 +83,9 @@ async fn connection(api: Arc<Api>, stream: TcpStream, tls: TlsAcceptor, mut stop
     let builder = Builder::new(TokioExecutor::new());
     let serving = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
     let mut switches = faults.switches();
+    let other = faults.is_on(Fault::CertificateChanged);
     let refused = async {
-        while !faults.is_on(Fault::Refuse) {
+        while !faults.is_on(Fault::Refuse) && faults.is_on(Fault::CertificateChanged) == other {
             if switches.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }

@@ -17,8 +17,10 @@ use tokio::sync::watch;
 pub enum Fault {
     /// Connections are closed as soon as they are made, open ones at once.
     Refuse,
-    /// Requests are taken and never answered.
+    /// Nothing comes back: requests are taken and never answered, and open watches say nothing.
     BlackHole,
+    /// The server shows a certificate that the kubeconfig's authority did not sign.
+    CertificateChanged,
     /// The token is no longer taken: 401.
     Unauthorized,
     /// All rights are gone: 403.
@@ -31,6 +33,8 @@ pub enum Fault {
     Slow,
     /// Open watches are cut, new ones end soon.
     WatchCut,
+    /// Watches stay open and say nothing, while everything else is answered.
+    WatchStalled,
     /// History is forgotten over and over: watches and paged lists get 410.
     Expired,
     /// Changes are made, but their answers are lost.
@@ -46,15 +50,17 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Refuse,
         Self::BlackHole,
+        Self::CertificateChanged,
         Self::Unauthorized,
         Self::Forbidden,
         Self::TooManyRequests,
         Self::ServerError,
         Self::Slow,
         Self::WatchCut,
+        Self::WatchStalled,
         Self::Expired,
         Self::ReplyLost,
         Self::StuckFinalizer,
@@ -67,12 +73,14 @@ impl Fault {
         match self {
             Self::Refuse => "refuse",
             Self::BlackHole => "black-hole",
+            Self::CertificateChanged => "certificate-changed",
             Self::Unauthorized => "unauthorized",
             Self::Forbidden => "forbidden",
             Self::TooManyRequests => "too-many-requests",
             Self::ServerError => "server-error",
             Self::Slow => "slow",
             Self::WatchCut => "watch-cut",
+            Self::WatchStalled => "watch-stalled",
             Self::Expired => "expired",
             Self::ReplyLost => "reply-lost",
             Self::StuckFinalizer => "stuck-finalizer",
@@ -86,13 +94,15 @@ impl Fault {
     pub fn about(self) -> &'static str {
         match self {
             Self::Refuse => "Connections are refused",
-            Self::BlackHole => "Requests are never answered",
+            Self::BlackHole => "Nothing is ever answered",
+            Self::CertificateChanged => "Another certificate than the kubeconfig's",
             Self::Unauthorized => "The token is not accepted (401)",
             Self::Forbidden => "All rights are gone (403)",
             Self::TooManyRequests => "Told to come back later (429)",
             Self::ServerError => "Every request fails (500)",
             Self::Slow => "Answers come late",
             Self::WatchCut => "Watches are cut",
+            Self::WatchStalled => "Watches stay open and say nothing",
             Self::Expired => "History is forgotten (410)",
             Self::ReplyLost => "Changes happen, their answers are lost",
             Self::StuckFinalizer => "Deletions never finish",

@@ -80,7 +80,8 @@ impl Hub {
         furnish(&api)
             .map_err(|refusal| anyhow!("the hub {} cannot be furnished: {}", options.name, refusal.message))?;
         api.catch_up();
-        let tls = door::acceptor(&api.identity)?;
+        let other = Identity::make(None, address.ip(), api.clock.now())?;
+        let tls = door::Shown { own: door::acceptor(&api.identity)?, other: door::acceptor(&other)? };
         let (stop, stopped) = watch::channel(false);
         let tasks = vec![
             tokio::spawn(door::serve(api.clone(), listener, tls, stopped)),

@@ -225,6 +225,25 @@ async fn a_cut_ends_open_watches() {
 }
 
 #[tokio::test]
+async fn a_hub_that_says_nothing_says_nothing_on_open_watches_either() {
+    let (hub, client) = hub().await;
+    for fault in [Fault::BlackHole, Fault::WatchStalled] {
+        let request = http::Request::get("/api/v1/namespaces?watch=1").body(Vec::new()).unwrap();
+        let mut lines = client.request_stream(request).await.unwrap().lines();
+        while tokio::time::timeout(Duration::from_millis(200), lines.try_next()).await.is_ok() {}
+        hub.faults().set(fault, true);
+        let name = fault.name();
+        hub.plant("", "namespaces", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+            .unwrap();
+        let silent = tokio::time::timeout(Duration::from_millis(300), lines.try_next()).await;
+        assert!(silent.is_err(), "{silent:?}");
+        hub.faults().set(fault, false);
+        let told = tokio::time::timeout(Duration::from_secs(5), lines.try_next()).await.unwrap().unwrap().unwrap();
+        assert!(told.contains(name), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_stuck_finalizer_keeps_what_is_deleted_until_it_is_released() {
     let (hub, client) = hub().await;
     namespace(&client, "a").await;

@@ -1,5 +1,6 @@
 //! What goes wrong: how it begins, how it ends, and what may be expected after it.
 use crate::{
+    database::{self, Trouble},
     operation::{Op, Subject},
     stage::{KUBEVIRT, Stage, one},
 };
@@ -21,6 +22,7 @@ pub(crate) enum Fault {
     QuotaFull,
     Denied,
     DatabaseCut,
+    Database(Trouble),
     ClockAhead,
     ClockBehind,
     Storm,
@@ -45,7 +47,7 @@ impl Fault {
             Storm,
             Killed,
         ];
-        hubsim::Fault::ALL.into_iter().map(Sim).chain(ours).collect()
+        hubsim::Fault::ALL.into_iter().map(Sim).chain(Trouble::ALL.into_iter().map(Database)).chain(ours).collect()
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -60,6 +62,7 @@ impl Fault {
             Fault::QuotaFull => "hub's quota full",
             Fault::Denied => "webhook denies",
             Fault::DatabaseCut => "database cut",
+            Fault::Database(trouble) => trouble.name(),
             Fault::ClockAhead => "clock +5 min",
             Fault::ClockBehind => "clock -5 min",
             Fault::Storm => "asked ten times",
@@ -113,6 +116,19 @@ impl Fault {
                 tokio::time::sleep(hold).await;
                 hub.faults().clear();
             }
+            Fault::Database(trouble) => {
+                let (before, after) = if first { (Duration::ZERO, delay) } else { (delay, Duration::ZERO) };
+                let vdc = subject.vdc;
+                let harm = async {
+                    tokio::time::sleep(before).await;
+                    trouble.strike(stage, vdc, hold).await;
+                };
+                let asked = async {
+                    tokio::time::sleep(after).await;
+                    op.insist(stage, subject).await;
+                };
+                futures::join!(harm, asked);
+            }
             _ => {
                 if first {
                     self.begin(stage, op, subject, rng).await;
@@ -155,7 +171,7 @@ impl Fault {
             Fault::Denied => stage.deny(true),
             Fault::DatabaseCut => {
                 for _ in 0..rng.random_range(1..4) {
-                    cut_database(stage).await;
+                    database::cut(stage).await;
                     tokio::time::sleep(Duration::from_millis(rng.random_range(5..60))).await;
                 }
             }
@@ -166,7 +182,7 @@ impl Fault {
                 let victim = rng.random_range(0..all.len());
                 all.remove(victim).kill().await;
             }
-            Fault::None | Fault::Storm | Fault::Foreign => {}
+            Fault::None | Fault::Storm | Fault::Foreign | Fault::Database(_) => {}
         }
     }
 
@@ -189,11 +205,6 @@ impl Fault {
             _ => {}
         }
     }
-}
-
-pub(crate) async fn cut_database(stage: &Stage) {
-    let sql = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'ssvirt'";
-    stage.app.db.execute(sql).await;
 }
 
 /// All replicas end as if they were killed, and come back with clocks that are so much off.

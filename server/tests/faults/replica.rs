@@ -56,6 +56,14 @@ impl Replica {
         Replica::Process(Owned(command.spawn().unwrap()))
     }
 
+    /// Its connections to the database, where they can be reached from here.
+    pub(crate) fn store(&self) -> Option<Store> {
+        match self {
+            Replica::Inside { store, .. } => Some(store.clone()),
+            Replica::Process(_) => None,
+        }
+    }
+
     /// Nothing is given back, and nothing ends in order.
     pub(crate) async fn kill(self) {
         match self {

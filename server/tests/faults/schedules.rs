@@ -1,7 +1,8 @@
 //! Long random stories: people do one thing after the other, all kinds of things go wrong meanwhile, and at the end all of
 //! it is deleted. A story is its seed.
 use crate::{
-    fault::{Fault, cut_database},
+    database,
+    fault::Fault,
     operation::Op,
     oracle::Finding,
     run::{PATIENCE, rest},
@@ -63,7 +64,12 @@ async fn trouble(stage: &Stage, fault: Fault, replicas: usize, rng: &mut StdRng,
         Fault::DatabaseCut => {
             step(stage, rng, cast).await;
             tokio::time::sleep(Duration::from_millis(rng.random_range(0..100))).await;
-            cut_database(stage).await;
+            database::cut(stage).await;
+        }
+        Fault::Database(trouble) => {
+            let hold = Duration::from_millis(rng.random_range(100..500));
+            let about = cast.vdcs[0];
+            futures::join!(step(stage, rng, cast), trouble.strike(stage, about, hold));
         }
         _ => {
             step(stage, rng, cast).await;

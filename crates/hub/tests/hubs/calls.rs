@@ -1,5 +1,5 @@
 //! Creating, changing and deleting as the reliability protocol has it.
-use crate::world::{place, vdc_owner, vm, vm_key, vm_owner, world};
+use crate::world::{OnHub, any_world, place, vdc_owner, vm, vm_key, vm_owner, world};
 use hub::{
     Error, Key, Verdict,
     apply::{Deleted, Home, Owner, Propagation},
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 #[tokio::test]
 async fn all_of_a_vdc_and_a_vm_is_made_once_and_found_again() {
-    let w = world().await;
+    let w = any_world().await;
     assert_eq!(w.client.ping().await.as_deref(), Ok("v1.35.8"));
     let home = w.home().await;
     let limits = Limits { vms: Some(5), cpus: Some(8), memory_mb: Some(8192), storage_mb: Some(102_400) };
@@ -40,7 +40,7 @@ async fn all_of_a_vdc_and_a_vm_is_made_once_and_found_again() {
         assert_eq!(first.adopted, i == 0, "{} (the namespace is home's)", resource.kind);
         assert!(second.adopted && second.uid == first.uid, "{}", resource.kind);
     }
-    assert_eq!(w.vm_on_hub(10).expect("it is there")["spec"]["runStrategy"], "Halted");
+    assert_eq!(w.vm_on_hub(10).await.expect("it is there")["spec"]["runStrategy"], "Halted");
     assert_eq!(w.vms().await, 1);
 }
 
@@ -63,7 +63,7 @@ async fn a_lost_answer_makes_no_second_vm() {
 
 #[tokio::test]
 async fn two_workers_at_once_make_one_vm() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let all = futures::future::join_all((0..8).map(|_| w.make_vm(10))).await;
     let uids: std::collections::BTreeSet<String> =
@@ -74,7 +74,7 @@ async fn two_workers_at_once_make_one_vm() {
 
 #[tokio::test]
 async fn a_full_quota_does_not_hide_that_the_vm_is_there() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let made = w.make_vm(10).await.expect("made");
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "tight", "namespace": place().namespace,
@@ -110,7 +110,7 @@ async fn what_is_another_s_or_on_its_way_out_is_not_adopted() {
     assert_eq!(taken.retry(), Verdict::Fail);
 
     w.make_vm(11).await.expect("made");
-    let uid = w.vm_on_hub(11).expect("there")["metadata"]["uid"].as_str().expect("a uid").to_owned();
+    let uid = w.vm_on_hub(11).await.expect("there")["metadata"]["uid"].as_str().expect("a uid").to_owned();
     w.sim.faults().set(hubsim::Fault::StuckFinalizer, true);
     let told = w.client.delete_fenced(&VIRTUAL_MACHINES, &vm_key(11), &uid, Propagation::Background).await;
     assert_eq!(told, Ok(Deleted::UnderWay));
@@ -126,7 +126,7 @@ async fn what_is_another_s_or_on_its_way_out_is_not_adopted() {
 
 #[tokio::test]
 async fn nothing_is_put_into_a_namespace_that_is_not_the_vdcs_own() {
-    let w = world().await;
+    let w = any_world().await;
     let home = w.home().await;
     let create = async |home: &Home| {
         w.client.create_or_adopt(&VIRTUAL_MACHINES, &virtual_machine(&vm(10)), &vm_owner(10), Some(home)).await
@@ -143,7 +143,7 @@ async fn nothing_is_put_into_a_namespace_that_is_not_the_vdcs_own() {
 
 #[tokio::test]
 async fn changes_touch_the_object_with_our_uid_and_no_other() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let made = w.make_vm(10).await.expect("made");
     let (vms, key) = (&VIRTUAL_MACHINES, vm_key(10));
@@ -177,12 +177,12 @@ async fn changes_touch_the_object_with_our_uid_and_no_other() {
     let zombie = w.client.patch_fenced(vms, &key, &made.uid, on()).await;
     assert!(matches!(zombie, Err(Error::NotOurs(_))), "{zombie:?}");
     assert_eq!(w.client.is_gone(vms, &key, &made.uid).await, Ok(true));
-    assert_eq!(w.vm_on_hub(10).expect("there")["spec"]["runStrategy"], "Halted");
+    assert_eq!(w.vm_on_hub(10).await.expect("there")["spec"]["runStrategy"], "Halted");
 }
 
 #[tokio::test]
 async fn an_object_is_found_by_its_label_wherever_it_is() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     w.make_vm(10).await.expect("made");
     w.make_vm(11).await.expect("made");
@@ -194,7 +194,7 @@ async fn an_object_is_found_by_its_label_wherever_it_is() {
 
 #[tokio::test]
 async fn a_manifest_with_a_misspelt_field_or_without_its_label_is_not_made() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let mut manifest = virtual_machine(&vm(10));
     manifest["spec"]["bogus"] = json!(1);
@@ -225,7 +225,7 @@ async fn long_lists_come_in_pages_and_whole() {
 
 #[tokio::test]
 async fn late_workers_never_start_a_vm_that_was_deleted() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let (vms, key) = (&VIRTUAL_MACHINES, vm_key(10));
     for round in 0..40 {
@@ -246,7 +246,7 @@ async fn late_workers_never_start_a_vm_that_was_deleted() {
             let late = w.client.delete_fenced(vms, &key, &old.uid, Propagation::Background).await;
             assert!(matches!(late, Ok(_) | Err(Error::NotOurs(_))), "{late:?}");
         });
-        let there = w.vm_on_hub(10).expect("the new one is there");
+        let there = w.vm_on_hub(10).await.expect("the new one is there");
         assert_eq!(there["metadata"]["uid"], new.uid.as_str(), "round {round}");
         assert_eq!(there["spec"]["runStrategy"], "Halted", "round {round}");
         w.client.delete_fenced(vms, &key, &new.uid, Propagation::Background).await.expect("deleted");

@@ -1,5 +1,5 @@
 //! Screens of VMs: opened on a connection of their own, for one viewer at a time, and pictures of them.
-use crate::world::{World, vm, vm_key, vm_owner, world};
+use crate::world::{OnHub, World, vm, vm_key, vm_owner, world};
 use hub::{
     Error, Key,
     client::Viewing,

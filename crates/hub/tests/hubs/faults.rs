@@ -1,5 +1,5 @@
 //! What a hub's troubles look like from here.
-use crate::world::{World, clock, options, place, vm_key, world};
+use crate::world::{OnHub, World, clock, options, place, vm_key, world};
 use hub::{
     Client, Clients, Error, Key, Verdict,
     address::Gate,
@@ -29,6 +29,7 @@ async fn every_fault_has_its_own_error() {
         (Fault::ServerError, "server"),
         (Fault::Refuse, "unreachable"),
         (Fault::BlackHole, "unreachable"),
+        (Fault::CertificateChanged, "certificate"),
     ] {
         let e = error_under(&w, fault).await;
         assert_eq!(e.key(), key, "{fault:?}: {e:?}");

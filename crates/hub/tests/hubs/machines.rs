@@ -1,5 +1,5 @@
 //! VMs on a hub whose controllers are played: what we shape is accepted and runs, what they do is read.
-use crate::world::{World, of_flavour, place, vdc_owner, vm, vm_key, vm_owner};
+use crate::world::{OnHub, World, of_flavour, place, vdc_owner, vm, vm_key, vm_owner};
 use hub::{
     Error, Key,
     apply::{Deleted, Made, Owner, Propagation, VmAction},

@@ -1,5 +1,5 @@
 //! Following what happens on a hub.
-use crate::world::{World, place, vm_key, world};
+use crate::world::{OnHub, any_world, place, vm_key, world};
 use hub::{
     Error, Key,
     read::{self, VmPart},
@@ -16,14 +16,14 @@ use std::time::Duration;
 
 type Vms = Watcher<VmPart, fn(&Value) -> Option<VmPart>>;
 
-fn follow(w: &World) -> Vms {
+fn follow(w: &impl OnHub) -> Vms {
     with(w, |_| {})
 }
 
-fn with(w: &World, change: impl FnOnce(&mut Follow)) -> Vms {
+fn with(w: &impl OnHub, change: impl FnOnce(&mut Follow)) -> Vms {
     let mut follow = Follow::new(VIRTUAL_MACHINES, ours());
     change(&mut follow);
-    w.client.watch(follow, read::vm as fn(&Value) -> Option<VmPart>)
+    w.client().watch(follow, read::vm as fn(&Value) -> Option<VmPart>)
 }
 
 /// The next event that says something.
@@ -62,7 +62,7 @@ fn changed(event: Event<VmPart>) -> VmPart {
 
 #[tokio::test]
 async fn a_vms_life_is_seen_from_beginning_to_end() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     w.make_vm(10).await.expect("made");
     let mut watcher = follow(&w);
@@ -128,7 +128,7 @@ async fn forgotten_history_is_answered_with_a_new_list() {
 
 #[tokio::test]
 async fn everything_is_listed_again_now_and_then() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let mut watcher = with(&w, |f| f.relist = Duration::from_millis(300));
     assert!(keys(&next(&mut watcher).await).is_empty());
@@ -143,7 +143,7 @@ async fn everything_is_listed_again_now_and_then() {
 
 #[tokio::test]
 async fn a_silent_watch_is_opened_anew() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let mut watcher = with(&w, |f| f.silence = Duration::from_millis(200));
     next(&mut watcher).await;
@@ -155,7 +155,7 @@ async fn a_silent_watch_is_opened_anew() {
 
 #[tokio::test]
 async fn waiting_for_the_next_event_can_be_broken_off_without_losing_one() {
-    let w = world().await;
+    let w = any_world().await;
     w.home().await;
     let mut watcher = follow(&w);
     next(&mut watcher).await;

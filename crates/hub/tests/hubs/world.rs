@@ -1,8 +1,8 @@
-//! A hub with a VDC on it.
+//! A hub with a VDC on it: a simulated one, or the real API server that `xtask kube` names in `SSVIRT_KUBE_CALLS`.
 use hub::{
     Client, Clock, Credential, Key,
     address::Gate,
-    apply::{Home, Made, Owner},
+    apply::{Home, Made, Owner, Propagation},
     client::Options,
     kubeconfig,
     resource::{NAMESPACES, VIRTUAL_MACHINES},
@@ -23,6 +23,58 @@ pub(crate) struct World {
     pub(crate) sim: hubsim::Hub,
     pub(crate) client: Client,
     pub(crate) credential: Credential,
+}
+
+/// A hub of either kind, for tests that ask nothing of it but what any API server does.
+pub(crate) struct AnyWorld {
+    _ground: Ground,
+    pub(crate) client: Client,
+}
+
+enum Ground {
+    Simulated {
+        _sim: hubsim::Hub,
+    },
+    /// One test at a time has it.
+    Real {
+        _turn: tokio::sync::MutexGuard<'static, ()>,
+    },
+}
+
+static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+pub(crate) async fn any_world() -> AnyWorld {
+    #[expect(clippy::disallowed_methods, reason = "tests have no settings of their own")]
+    let Some(folder) = std::env::var_os("SSVIRT_KUBE_CALLS") else {
+        let World { sim, client, .. } = world().await;
+        return AnyWorld { _ground: Ground::Simulated { _sim: sim }, client };
+    };
+    let turn = TURN.lock().await;
+    let client = |name: &str| {
+        let text = std::fs::read_to_string(std::path::Path::new(&folder).join(name)).expect(name);
+        let credential = kubeconfig::parse(&text).expect("the strict parser takes it");
+        // patient: two cores are shared with the server
+        let options = Options { read: Duration::from_secs(20), write: Duration::from_secs(20), ..options() };
+        Client::new(&credential, &Gate::open(), clock(), options).expect("a client")
+    };
+    cleared(&client("admin.kubeconfig")).await;
+    AnyWorld { _ground: Ground::Real { _turn: turn }, client: client("hub.kubeconfig") }
+}
+
+/// The test before left its namespace, with all that is in it.
+async fn cleared(administrator: &Client) {
+    let key = Key::global(&place().namespace);
+    loop {
+        match administrator.get(&NAMESPACES, &key).await {
+            Ok(left) => {
+                let uid = left["metadata"]["uid"].as_str().expect("a uid");
+                administrator.delete_fenced(&NAMESPACES, &key, uid, Propagation::Background).await.expect("a delete");
+            }
+            Err(hub::Error::NotFound(_)) => return,
+            Err(e) => panic!("{e}"),
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
 }
 
 pub(crate) fn clock() -> Clock {
@@ -107,27 +159,43 @@ pub(crate) fn vm_owner(n: u128) -> Owner {
     Owner::new(VM_ID, Uuid::from_u128(n))
 }
 
-impl World {
+/// What tests do on hubs of both kinds.
+pub(crate) trait OnHub {
+    fn client(&self) -> &Client;
+
     /// The VDC's namespace.
-    pub(crate) async fn home(&self) -> Home {
+    async fn home(&self) -> Home {
         let manifest = namespace::namespace(&place(), true, false);
-        let made = self.client.create_or_adopt(&NAMESPACES, &manifest, &vdc_owner(), None).await.expect("a namespace");
-        Home { namespace: place().namespace, uid: made.uid, vdc: place().vdc.0 }
+        let made = self.client().create_or_adopt(&NAMESPACES, &manifest, &vdc_owner(), None).await;
+        Home { namespace: place().namespace, uid: made.expect("a namespace").uid, vdc: place().vdc.0 }
     }
 
-    pub(crate) async fn make_vm(&self, n: u128) -> hub::Result<Made> {
-        self.client.create_or_adopt(&VIRTUAL_MACHINES, &virtual_machine(&vm(n)), &vm_owner(n), None).await
+    async fn make_vm(&self, n: u128) -> hub::Result<Made> {
+        self.client().create_or_adopt(&VIRTUAL_MACHINES, &virtual_machine(&vm(n)), &vm_owner(n), None).await
     }
 
-    pub(crate) fn vm_on_hub(&self, n: u128) -> Option<Arc<Value>> {
-        let key = vm_key(n);
-        self.sim.object("kubevirt.io", "virtualmachines", &key.namespace, &key.name)
+    async fn vm_on_hub(&self, n: u128) -> Option<Value> {
+        self.client().get(&VIRTUAL_MACHINES, &vm_key(n)).await.ok()
     }
 
-    pub(crate) async fn vms(&self) -> usize {
-        self.client.list(&VIRTUAL_MACHINES, None, "", |_| Some(())).await.expect("a list").0.len()
+    async fn vms(&self) -> usize {
+        self.client().list(&VIRTUAL_MACHINES, None, "", |_| Some(())).await.expect("a list").0.len()
     }
+}
 
+impl OnHub for World {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl OnHub for AnyWorld {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl World {
     /// A POST with all rights, past our own client.
     pub(crate) async fn post(&self, path: &str, body: Value) -> Value {
         let request = http::Request::post(path).header("content-type", "application/json");

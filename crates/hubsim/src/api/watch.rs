@@ -119,6 +119,7 @@ impl Watch {
 
     async fn next(&mut self) -> Option<Bytes> {
         loop {
+            self.wait_out_silence().await;
             if !self.pending.is_empty() {
                 return Some(Bytes::from(std::mem::take(&mut self.pending)));
             }
@@ -162,6 +163,13 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// A network that swallows everything swallows what open watches would say, too.
+    async fn wait_out_silence(&mut self) {
+        let Some((faults, switches)) = &mut self.switches else { return };
+        let silent = || faults.is_on(Fault::BlackHole) || faults.is_on(Fault::WatchStalled);
+        while silent() && switches.changed().await.is_ok() {}
     }
 
     /// The present as additions, and a mark where it ends.
