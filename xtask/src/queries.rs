@@ -20,7 +20,7 @@ const CRATE_ROOT: &str = "crates/store/src/lib.rs";
 pub(crate) fn describe() -> Result<()> {
     let server = postgres::for_tests()?;
     let made = make(&server.url)?;
-    server.stop()?;
+    postgres::end(server)?;
     fs::create_dir_all(COMMITTED)?;
     for name in read(Path::new(COMMITTED))?.keys().filter(|name| !made.contains_key(*name)) {
         fs::remove_file(Path::new(COMMITTED).join(name))?;

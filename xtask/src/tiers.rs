@@ -57,7 +57,7 @@ pub(crate) fn run_all() -> Result<ExitCode> {
         Ok(server) => {
             tier("descriptions of queries", &|| check(queries::check(&server.url)));
             tier("cargo tests", &|| cargo_tests(&server.url));
-            if let Err(error) = server.stop() {
+            if let Err(error) = postgres::end(server) {
                 eprintln!("{error:#}");
             }
         }
@@ -102,7 +102,7 @@ pub(crate) fn faults() -> Result<ExitCode> {
             .env("DATABASE_URL", &server.url)
             .env("FAULTS", "full"),
     );
-    server.stop()?;
+    postgres::end(server)?;
     println!("\n{}", RUNS.lock().unwrap_or_else(PoisonError::into_inner));
     Ok(if count?.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -30,6 +30,7 @@ impl Trouble {
                 read_only(stage, "set default_transaction_read_only = on").await;
                 tokio::time::sleep(hold).await;
                 read_only(stage, "reset default_transaction_read_only").await;
+                used_up(&stage.app.domain.store).await;
             }
             Trouble::PoolTaken => take_all(stage, hold).await,
             Trouble::LocksCrossed => cross_locks(stage, vdc, hold).await,
@@ -49,6 +50,14 @@ async fn read_only(stage: &Stage, what: &str) {
     );
     stage.app.db.execute(&sql).await;
     cut(stage).await;
+}
+
+/// That a connection was cut is found by whoever uses it next: not by what a run asks for after this.
+async fn used_up(store: &Store) {
+    let mut good = 0;
+    while good < 10 {
+        good = if store.org_ids().await.is_ok() { good + 1 } else { 0 };
+    }
 }
 
 /// Every connection of every replica is busy with something else.

@@ -77,7 +77,7 @@ fn tests(servers: &Servers, only: &[&str]) -> Result<bool> {
             tier("rights that were used", rights::check(servers), since)?;
         }
     }
-    database.stop()?;
+    postgres::end(database)?;
     println!("\n{} passed, {} failed", total.passed, total.failed);
     Ok(total.failed == 0)
 }
