@@ -29,15 +29,17 @@ pub fn create(
         let why = "VCD's templates have one version: with code the newest is deployed, as the form without a version does it.";
         return AsCode::of_form(Way::none(why), Way::none(why), Way::none(why));
     }
-    if let Some(p) = t.parameters.iter().find(|p| t.by_instance && p.needed()) {
+    if let Some(p) = t.parameters.iter().find(|p| p.needed()) {
         let why =
             format!("The template asks for {}, and VCD's API has no place for parameters of templates.", p.label());
         return AsCode::of_form(Way::none(&why), Way::none(&why), Way::none(&why));
     }
     let left_out = "What the template asks for has its defaults: VCD's API has no place for parameters of templates.";
+    let default = |name: &String| t.parameters.iter().find(|p| p.name == *name).map(|p| &p.value);
+    let others = ask.parameters.iter().any(|(name, value)| default(name) != Some(value));
     let told = ask.guest.ssh_keys.iter().any(|k| !k.trim().is_empty()) || !ask.guest.user_data.trim().is_empty();
     let by_code = |way: Way| {
-        way.but_if(t.by_instance && !ask.parameters.is_empty(), left_out).but_if(
+        way.but_if(others, left_out).but_if(
             told,
             "SSH keys and cloud-init's text are not in it: VCD has no place for them but the portal's form.",
         )

@@ -233,6 +233,7 @@ fn template_row(visit: &Visit, t: &Template, deploys: bool, picks: bool) -> impl
     let (vms, cpus) = (t.vms.len().to_string(), unless_unknown(t.cpus(), |n| n.to_string()));
     let memory = unless_unknown(t.memory_mb(), memory_words);
     let storage = unless_unknown(t.storage_mb(), |n| Measure::Storage.words(n));
+    let said = if t.title.is_empty() { t.description.clone() } else { t.title.clone() };
     let deploy = (deploys && can::template(t, Action::VappCreate).is_ok()).then(|| {
         let (href, label) = (format!("{to}/deploy"), format!("Deploy {}", t.name));
         view! { <a class="btn small" href=href aria-label=label>"Deploy"</a> }
@@ -243,7 +244,7 @@ fn template_row(visit: &Visit, t: &Template, deploys: bool, picks: bool) -> impl
     });
     let cells = view! {
         {pick}
-        <NameCell name=t.name.clone() href=to why=t.description.clone() />
+        <NameCell name=t.name.clone() href=to why=said icon=t.icon.clone() />
         <StateCell>{state}</StateCell>
         <Cell label="Guest">{os}</Cell>
         <Cell label="VMs" number=true>{vms}</Cell>

@@ -29,8 +29,9 @@ use model::{
     guest::GuestSettings,
     name,
     network::Network,
+    parameter::Parameter,
     sizing::VdcSizing,
-    template::{Parameter, Template, TemplateVm},
+    template::{Template, TemplateVm},
     vdc::Vdc,
     vm::check_size,
 };
@@ -97,7 +98,8 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
                     {form_error(&fill, LABELS)}
                     <FormSection title="vApp">{names}</FormSection>
                     <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
-                    {if t.by_instance { parameter_section(&visit, &t) } else { own_sections(&visit, &t, &networks, &sizings, &storage) }}
+                    {parameter_section(&visit, &t)}
+                    {(!t.by_instance).then(|| own_sections(&visit, &t, &networks, &sizings, &storage))}
                     <FormSection title="Start">
                         <CheckField name="power_on" label="Power on when it is ready" checked=on />
                     </FormSection>
@@ -161,7 +163,7 @@ async fn chosen_to_deploy(visit: &Visit) -> Result<(Template, Option<i32>)> {
 
 /// What nobody can do without typing.
 fn yours_to_give(t: &Template, vdcs: &[Vdc]) -> &'static str {
-    match (t.by_instance && t.parameters.iter().any(Parameter::needed), vdcs.len() > 1) {
+    match (t.parameters.iter().any(Parameter::needed), vdcs.len() > 1) {
         (true, true) => {
             "The name, the VDC and some of what the template asks for are yours to give; the rest has a default."
         }
@@ -293,19 +295,23 @@ fn machine_section(
     view! { <FormSection title lede>{fields}</FormSection> }
 }
 
-/// For templates that a hub makes: what they ask for.
+/// What the template asks for. Sizes are asked for machine by machine, and not here again.
 fn parameter_section(visit: &Visit, t: &Template) -> AnyView {
-    if t.parameters.is_empty() {
+    let asked: Vec<&Parameter> = t.parameters.iter().filter(|p| !p.size).collect();
+    if asked.is_empty() {
         return ().into_any();
     }
     let fill = visit.fill();
     // the summary's link leads to the first that is wrong
-    let first = t.parameters.iter().position(|p| p.wrong(&fill.value(&field_of(p), &p.value)).is_some()).unwrap_or(0);
-    let fields = t.parameters.iter().enumerate().map(|(i, p)| {
+    let wrong = asked.iter().position(|p| p.wrong(&fill.value(&field_of(p), &p.value)).is_some());
+    let first = wrong.unwrap_or(0);
+    let fields = asked.iter().enumerate().map(|(i, p)| {
         let (name, label) = (field_of(p), p.label().to_owned());
         let value = fill.value(&name, &p.value);
         let needed = p.needed();
         let error = p.wrong(&value).filter(|_| fill.returned());
+        // what fits by itself and leads nowhere
+        let error = error.or_else(|| fill.error("parameters").filter(|_| wrong.is_none() && i == first));
         let hint = match (p.generated, p.description.as_str()) {
             (true, "") => "Made up if nothing is given.".to_owned(),
             (true, text) => format!("{text} Made up if nothing is given."),
@@ -379,7 +385,7 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
         nics.insert(m.name.clone(), nic_fields::read_rows(values, &nics_at(i), networks, &mut own));
         problems.gather(if t.vms.len() == 1 { "" } else { &m.name }, own.done());
     }
-    let given = t.parameters.iter().filter(|_| t.by_instance).filter_map(|p| {
+    let given = t.parameters.iter().filter_map(|p| {
         let value = values.get(&field_of(p));
         (!value.is_empty()).then(|| (p.name.clone(), value.to_owned()))
     });

@@ -54,11 +54,19 @@ pub(super) async fn find_to(visit: &Visit, action: Action) -> Result<Template> {
 }
 
 pub(super) fn state(visit: &Visit, t: &Template) -> AnyView {
-    if let Some(at) = t.as_of {
+    // a silent hub keeps what it said last
+    let usable = !t.deprecated && t.obstacle.is_empty();
+    if let Some(at) = t.as_of.filter(|_| usable) {
         let more = format!("as of {} ago", span(visit.now - at));
         view! { <Badge shape=Shape::Stale word="Available" more /> }.into_any()
     } else if t.vanished() {
-        view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="gone from its hubs, or deprecated there" plate=true /> }
+        view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Vanished" more="gone from its hubs" plate=true /> }
+            .into_any()
+    } else if t.deprecated {
+        view! { <Badge shape=Shape::Clock tone=Tone::Warn word="Deprecated" more="its hub says so" plate=true /> }
+            .into_any()
+    } else if !t.obstacle.is_empty() {
+        view! { <Badge shape=Shape::Missing tone=Tone::Warn word="Not deployable" more="its page says why" plate=true /> }
             .into_any()
     } else if t.expired {
         view! { <Badge shape=Shape::Clock tone=Tone::Warn word="Expired" more="its lease has ended" plate=true /> }
@@ -91,11 +99,14 @@ async fn page(visit: Visit) -> Result<Sheet> {
     });
     let inserted = if media { vm_media::inserted_into(&visit, &t).await? } else { ().into_any() };
     let lease = lease::template_facts(&visit, &t).await?;
+    let sub = format!("{} in {}", t.kind.key(), t.catalog_name);
+    let sub = if t.title.is_empty() { sub } else { format!("{}, {sub}", t.title) };
     let body = view! {
         <PageHead
             title=t.name.clone()
-            sub=format!("{} in {}", t.kind.key(), t.catalog_name)
+            sub=sub
             lede=t.description.clone()
+            icon=t.icon.clone()
             acts=acts.into_any()
             says=state(&visit, &t)
         />
@@ -144,11 +155,12 @@ fn parameters(t: &Template) -> Option<AnyView> {
     let rows = t.parameters.iter().map(|p| {
         let name = if p.label.is_empty() { p.name.clone() } else { p.label.clone() };
         let what = p.description.clone();
-        let otherwise = match (p.generated, p.value.as_str(), p.required) {
-            (true, ..) => "made up".to_owned(),
-            (false, "", true) => "it is needed".to_owned(),
-            (false, "", false) => "nothing".to_owned(),
-            (false, value, _) => value.to_owned(),
+        let otherwise = match p.value.as_str() {
+            _ if p.generated => "made up".to_owned(),
+            "" if p.needed() => "it is needed".to_owned(),
+            "" if p.size => "the size is asked for".to_owned(),
+            "" => "nothing".to_owned(),
+            value => value.to_owned(),
         };
         let cells = view! {
             <NameCell name />

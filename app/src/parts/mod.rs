@@ -11,6 +11,7 @@ mod field;
 mod filters;
 mod form;
 mod icon;
+mod mark;
 mod menu;
 mod meter;
 mod note;
@@ -27,6 +28,6 @@ mod words;
 
 pub use self::{
     answer::*, badge::*, button::*, code::*, confirm::*, copy::*, diff::*, field::*, filters::*, form::*, icon::*,
-    menu::*, meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*, tray::*,
-    words::*,
+    mark::*, menu::*, meter::*, note::*, page::*, pager::*, query::*, shape::*, table::*, time::*, toast::*, todo::*,
+    tray::*, words::*,
 };

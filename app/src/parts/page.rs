@@ -1,5 +1,5 @@
 //! What a page is built of: its head, its sections, facts, large numbers, and the place where something would be.
-use super::{Icon, Shape, Tone, words::slug};
+use super::{Icon, Mark, Shape, Tone, words::slug};
 use leptos::prelude::*;
 
 /// The page's one h1. `sub` stands beside it ("23 in acme") and may end with what it is in, as a link (`within`: words and
@@ -10,6 +10,7 @@ pub fn PageHead(
     #[prop(optional, into)] sub: String,
     #[prop(optional)] within: Option<(String, String)>,
     #[prop(optional, into)] lede: String,
+    #[prop(optional, into)] icon: String,
     #[prop(optional)] acts: Option<AnyView>,
     #[prop(optional)] says: Option<AnyView>,
 ) -> impl IntoView {
@@ -17,7 +18,7 @@ pub fn PageHead(
     view! {
         <div class="head">
             <div>
-                <h1>{title} {(!sub.is_empty()).then(|| view! { <small>{sub} {within}</small> })}</h1>
+                <h1><Mark icon /> {title} {(!sub.is_empty()).then(|| view! { <small>{sub} {within}</small> })}</h1>
                 {(!lede.is_empty()).then(|| view! { <p class="lede">{lede}</p> })}
             </div>
             {acts.map(|acts| view! { <div class="acts">{acts}</div> })}

@@ -1,6 +1,6 @@
 //! Tables. On a phone rows become cards, which changes `display`; the roles are therefore written out, or the table would
 //! stop being one for a screen reader.
-use super::Icon;
+use super::{Icon, Mark};
 use leptos::prelude::*;
 
 /// What a row becomes on a phone.
@@ -119,16 +119,18 @@ pub fn PickCell(
     }
 }
 
-/// The row's name, a link to the thing itself. `why` is a second, smaller line.
+/// The row's name, a link to the thing itself. `why` is a second, smaller line; `icon` the class of an icon (`Mark`).
 #[component]
 pub fn NameCell(
     #[prop(into)] name: String,
     #[prop(optional, into)] href: String,
     #[prop(optional, into)] why: String,
+    #[prop(optional, into)] icon: String,
 ) -> impl IntoView {
     let name = if href.is_empty() { name.into_any() } else { view! { <a href=href>{name}</a> }.into_any() };
     view! {
         <th role="rowheader" scope="row">
+            <Mark icon />
             {name}
             {(!why.is_empty()).then(|| view! { <span class="why">{why}</span> })}
         </th>

@@ -7,6 +7,7 @@ use model::{
     can,
     decide::{Resource, authorize, list_scope},
     guest::{Property, filled},
+    image::Image,
     list::{ListQuery, Page},
     name,
     nic::{Adapter, NicSpec},
@@ -164,7 +165,7 @@ pub fn check(template: &Template, ask: &Deploy) -> Result<(VappSpec, Vec<Guest>)
     let mut problems = Problems::default();
     guest::check(&ask.guest, &mut problems);
     ask.each.values().filter_map(|e| e.guest.as_ref()).for_each(|g| guest::check(g, &mut problems));
-    check_parameters(template, ask, &mut problems);
+    check_parameters(template, &template.vms, ask, &mut problems);
     let vms = template.vms.iter().map(|t| machine(template, t, ask, &mut problems)).collect();
     let mut guests = Vec::new();
     for one in template.vms.iter().filter_map(|t| problems.gather("", ask.guest_of(t))).collect::<Vec<_>>() {
@@ -298,18 +299,20 @@ pub(crate) async fn insert_vm(
     tx.vm_insert(&NewVm { id, org, vdc, vapp, hub: None, owner, spec, hub_name: &hub_name, cloud_init }).await
 }
 
-fn check_parameters(template: &Template, ask: &Deploy, problems: &mut Problems) {
-    if !template.by_instance {
-        return;
-    }
-    for p in &template.parameters {
-        if let Some(wrong) = p.wrong(ask.parameters.get(&p.name).map_or("", String::as_str)) {
-            problems.add("parameters", wrong);
-        }
-    }
+/// What is given for the parameters of a template, as far as these of its machines, or the hub that makes them, ask for it.
+pub fn check_parameters(template: &Template, vms: &[TemplateVm], ask: &Deploy, problems: &mut Problems) {
+    let asked = template.parameters.iter().filter(|p| template.by_instance || vms.iter().any(|t| t.asks.uses(&p.name)));
+    let wrong = asked.filter_map(|p| p.wrong(ask.parameters.get(&p.name).map_or("", String::as_str)));
+    let wrong: Vec<String> = wrong.collect();
     if let Some(odd) = ask.parameters.keys().find(|k| !template.parameters.iter().any(|p| p.name == **k)) {
         problems.add("parameters", format!("The template {} has no parameter {odd}.", template.name));
     }
+    // what fits by itself may lead nowhere all the same
+    if !template.by_instance && wrong.is_empty() {
+        let images = vms.iter().flat_map(|t| t.filled(&template.parameters, &ask.parameters).disks);
+        images.filter_map(|d| Image::parse(&d.image).err()).for_each(|why| problems.add("parameters", why));
+    }
+    wrong.into_iter().for_each(|why| problems.add("parameters", why));
 }
 
 /// A disk that OpenShift makes, and of which nobody says how large it is.
@@ -317,7 +320,11 @@ const UNKNOWN_DISK_MB: i64 = 30 * 1024;
 
 /// A machine of the template, with what was asked for instead.
 pub fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut Problems) -> VmSpec {
+    // what is said of a machine is said by its name in the template
     let size = ask.sizes.get(&t.name).cloned().unwrap_or_default();
+    let each = ask.each.get(&t.name).cloned().unwrap_or_default();
+    let chosen = ask.nics.get(&t.name).filter(|_| !template.by_instance);
+    let t = &t.filled(&template.parameters, &ask.parameters);
     let mut disks = t.disks.clone();
     if let (Some(wished), Some(first)) = (size.disk_mb, disks.first_mut()) {
         if wished < first.size_mb {
@@ -337,10 +344,9 @@ pub fn machine(template: &Template, t: &TemplateVm, ask: &Deploy, problems: &mut
         disk.size_mb = UNKNOWN_DISK_MB;
     }
     // one machine takes the vApp's name, several keep their own
-    let each = ask.each.get(&t.name).cloned().unwrap_or_default();
     let own = if template.vms.len() == 1 { ask.name.clone() } else { t.name.clone() };
     let name = each.name.unwrap_or(own);
-    let mut nics = match ask.nics.get(&t.name).filter(|_| !template.by_instance) {
+    let mut nics = match chosen {
         Some(chosen) => chosen.clone(),
         None => t.nic_specs(),
     };

@@ -170,9 +170,16 @@ pub fn template(template: &Template, action: Action) -> Result<(), WhyNot> {
             Err(format!("{} is a template. It is deployed, and not put into a VM.", template.name))
         }
         Action::TemplateDelete => unused(&template.used_by),
-        Action::VappCreate if template.vanished() => Err(format!(
-            "{} is offered by no hub any more: it is gone there, or marked as deprecated. Choose another template.",
+        Action::VappCreate if template.vanished() => {
+            Err(format!("{} is offered by no hub any more: it is gone there. Choose another template.", template.name))
+        }
+        Action::VappCreate if template.deprecated => Err(format!(
+            "{} is marked as deprecated on its hub, and not to be used any more. Choose another template.",
             template.name
+        )),
+        Action::VappCreate if !template.obstacle.is_empty() => Err(format!(
+            "The VMs of {} can't be made from here: {}. Choose another template. The provider can have OpenShift make this one.",
+            template.name, template.obstacle
         )),
         _ => Ok(()),
     }

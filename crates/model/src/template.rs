@@ -6,6 +6,7 @@ use crate::{
     hardware::Hardware,
     hub::HubId,
     nic::{Adapter, Attach, IpMode, NicSpec},
+    parameter::{self, Given, Parameter},
     share::{self, Access, Grant},
     vm::Disk,
     vm_line::VmLine,
@@ -33,6 +34,35 @@ pub struct TemplateVm {
     pub start_delay_s: i32,
     /// What its guest reads from its OVF environment.
     pub properties: Vec<Property>,
+    pub asks: Asks,
+}
+
+/// Where the parameters of its template go in a machine, as the template has it: `${MEMORY}`. Empty: nothing is asked there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Asks {
+    pub name: String,
+    /// Sockets, cores and threads, which are multiplied.
+    pub cpus: Vec<String>,
+    pub memory: String,
+    pub preference: String,
+    /// As many as the machine has disks, or none.
+    pub disks: Vec<DiskAsks>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskAsks {
+    pub image: String,
+    pub size: String,
+}
+
+impl Asks {
+    pub fn uses(&self, parameter: &str) -> bool {
+        let disks = self.disks.iter().flat_map(|d| [&d.image, &d.size]);
+        let texts = [&self.name, &self.memory, &self.preference].into_iter().chain(&self.cpus).chain(disks);
+        texts.flat_map(|text| parameter::named(text)).any(|name| name == parameter)
+    }
 }
 
 /// A NIC of a template's machine. What it was plugged into stays behind.
@@ -57,55 +87,35 @@ impl TemplateVm {
         };
         self.nics.iter().take(crate::nic::MOST_NICS).enumerate().map(spec).collect()
     }
-}
 
-/// Something a template asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Parameter {
-    pub name: String,
-    pub label: String,
-    pub description: String,
-    pub value: String,
-    pub required: bool,
-    /// Made up by the template if nothing is given.
-    pub generated: bool,
-    /// Put in as it is, not as a text: a number, true or false.
-    pub bare: bool,
-}
-
-impl Parameter {
-    const LONGEST: usize = 4096;
-
-    pub fn label(&self) -> &str {
-        if self.label.is_empty() { &self.name } else { &self.label }
-    }
-
-    /// Must somebody give a value?
-    pub fn needed(&self) -> bool {
-        self.required && self.value.is_empty() && !self.generated
-    }
-
-    /// What is wrong with a value for it; None: nothing.
-    pub fn wrong(&self, value: &str) -> Option<String> {
-        let label = self.label();
-        let number = |text: &str| text.trim().parse::<f64>().is_ok();
-        match () {
-            () if value.trim().is_empty() => self.needed().then(|| format!("{label} is needed.")),
-            () if value.chars().count() > Self::LONGEST => {
-                Some(format!("{label} is longer than {} characters.", Self::LONGEST))
-            }
-            () if value.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) => {
-                Some(format!("{label} has characters that can't be read."))
-            }
-            () if self.bare && number(&self.value) && !number(value) => {
-                Some(format!("{label} takes a number, such as {}.", self.value))
-            }
-            () if self.bare && value.trim_start().starts_with(['{', '[']) => {
-                Some(format!("{label} takes one value, not a structure."))
-            }
-            () => None,
+    /// With what was given for the template's parameters, and their defaults where nothing was.
+    pub fn filled(&self, parameters: &[Parameter], given: &Given) -> TemplateVm {
+        let put = |text: &str| parameter::put(text, |name| parameter::value(parameters, given, name));
+        let mut vm = self.clone();
+        if !self.asks.name.is_empty() {
+            let name = put(&self.asks.name);
+            let name = name.trim_matches(['-', '.', '_', ' ']);
+            vm.name = if name.is_empty() { self.name.clone() } else { name.to_owned() };
         }
+        if !self.asks.cpus.is_empty() {
+            let factors = self.asks.cpus.iter().map(|text| parameter::count(&put(text)));
+            vm.cpus = factors.fold(Some(1i32), |all, n| all?.checked_mul(n?)).unwrap_or(0);
+        }
+        if !self.asks.memory.is_empty() {
+            vm.memory_mb = parameter::amount(&put(&self.asks.memory)).unwrap_or(0);
+        }
+        if !self.asks.preference.is_empty() {
+            vm.preference = put(&self.asks.preference);
+        }
+        for (disk, asks) in vm.disks.iter_mut().zip(&self.asks.disks) {
+            if !asks.image.is_empty() {
+                disk.image = put(&asks.image);
+            }
+            if !asks.size.is_empty() {
+                disk.size_mb = parameter::amount(&put(&asks.size)).unwrap_or(0);
+            }
+        }
+        vm
     }
 }
 
@@ -114,9 +124,16 @@ impl Parameter {
 #[serde(default)]
 pub struct TemplateSpec {
     pub name: String,
+    /// What it is called for people; empty: it has its name alone.
+    pub title: String,
     pub description: String,
     pub os: String,
+    /// The class of an icon, as OpenShift's catalog has it: `icon-fedora`.
     pub icon: String,
+    /// Marked so on its hub.
+    pub deprecated: bool,
+    /// Why its machines can't be made from here, within a sentence; empty: they can.
+    pub obstacle: String,
     /// OpenShift makes the machines, through a TemplateInstance.
     pub by_instance: bool,
     pub vms: Vec<TemplateVm>,
@@ -184,6 +201,8 @@ pub struct Template {
     pub org_name: String,
     pub kind: ItemKind,
     pub name: String,
+    /// What it is called for people on its hub; empty: it has its name alone.
+    pub title: String,
     pub description: String,
     /// Who uploaded it; empty: it came from hubs.
     pub uploaded_by: String,
@@ -192,6 +211,10 @@ pub struct Template {
     pub by_instance: bool,
     pub os: String,
     pub icon: String,
+    /// Its hubs say that it is not to be used any more.
+    pub deprecated: bool,
+    /// Why its machines can't be made from here, within a sentence; empty: they can.
+    pub obstacle: String,
     pub vms: Vec<TemplateVm>,
     pub parameters: Vec<Parameter>,
     /// Of the files of its newest version, in bytes; None: it has no files, or they did not come to their end yet.
@@ -270,6 +293,11 @@ impl Template {
         !self.source.is_empty() && self.hubs.is_empty()
     }
 
+    /// What it is, in words: what its hub says of it, or at least its title.
+    pub fn words(&self) -> &str {
+        if self.description.is_empty() { &self.title } else { &self.description }
+    }
+
     /// None: one of its machines does not say.
     pub fn cpus(&self) -> Option<i64> {
         sum(self.vms.iter().map(|v| v.cpus.into()))
@@ -292,18 +320,42 @@ fn sum(known: impl Iterator<Item = i64>) -> Option<i64> {
 mod tests {
     use super::*;
 
+    fn parameter(name: &str, value: &str) -> Parameter {
+        Parameter { name: name.into(), value: value.into(), ..Parameter::default() }
+    }
+
     #[test]
-    fn a_value_that_does_not_fit_is_told_by_the_parameters_own_label() {
-        let host = Parameter { name: "HOST".into(), label: "Host".into(), required: true, ..Parameter::default() };
-        assert_eq!(host.wrong("").as_deref(), Some("Host is needed."));
-        assert_eq!(host.wrong("shop.example"), None);
-        assert_eq!(host.wrong(&"x".repeat(5000)).as_deref(), Some("Host is longer than 4096 characters."));
-        assert!(host.wrong("a\u{0}b").is_some());
-        assert_eq!(Parameter { generated: true, ..host }.wrong(""), None);
-        let port = Parameter { name: "PORT".into(), value: "80".into(), bare: true, ..Parameter::default() };
-        assert_eq!((port.wrong(""), port.wrong("8080")), (None, None));
-        assert_eq!(port.wrong("http").as_deref(), Some("PORT takes a number, such as 80."));
-        let any = Parameter { value: String::new(), ..port };
-        assert_eq!(any.wrong("{}").as_deref(), Some("PORT takes one value, not a structure."));
+    fn what_is_given_goes_into_names_images_and_sizes_and_defaults_where_nothing_is() {
+        let disk = |size_mb, image: &str| Disk { size_mb, image: image.into(), ..Disk::default() };
+        let vm = TemplateVm {
+            name: "dev-web".into(),
+            cpus: 2,
+            memory_mb: 2048,
+            disks: vec![disk(10240, "datasource/images/fedora"), disk(1024, "")],
+            asks: Asks {
+                name: "${ENV}-web".into(),
+                cpus: vec!["${{SOCKETS}}".into(), "2".into()],
+                memory: "${MEMORY}".into(),
+                disks: vec![
+                    DiskAsks { image: "datasource/images/${SYSTEM}".into(), size: String::new() },
+                    DiskAsks { image: String::new(), size: "${DATA}".into() },
+                ],
+                ..Asks::default()
+            },
+            ..TemplateVm::default()
+        };
+        let mut all = vec![parameter("ENV", "dev"), parameter("SOCKETS", "1"), parameter("MEMORY", "2Gi")];
+        all.extend([parameter("SYSTEM", "fedora"), parameter("DATA", "1Gi")]);
+        assert_eq!(vm.filled(&all, &Given::new()), vm);
+        let given = [("ENV", "prod"), ("SOCKETS", "4"), ("MEMORY", "8Gi"), ("SYSTEM", "rhel9"), ("DATA", "20Gi")];
+        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let filled = vm.filled(&all, &given);
+        assert_eq!((filled.name.as_str(), filled.cpus, filled.memory_mb), ("prod-web", 8, 8192));
+        assert_eq!(filled.disks, [disk(10240, "datasource/images/rhel9"), disk(20480, "")]);
+        // what nobody says is unknown
+        let none = vm.filled(&[parameter("ENV", ""), parameter("MEMORY", "")], &Given::new());
+        assert_eq!((none.name.as_str(), none.memory_mb), ("web", 0));
+        assert_eq!(none.disks[0].image, "datasource/images/${SYSTEM}");
+        assert!(vm.asks.uses("DATA") && vm.asks.uses("SOCKETS") && !vm.asks.uses("OTHER"));
     }
 }

@@ -10,8 +10,9 @@ use model::{
     Action, Actor, CatalogId, HubId, OrgId, Result, TemplateId, UserId,
     decide::Scope,
     list::{ListQuery, Page},
+    parameter::Parameter,
     query::{Found, Numbered},
-    template::{ItemKind, Parameter, Template, TemplateSpec, TemplateVm},
+    template::{ItemKind, Template, TemplateSpec, TemplateVm},
 };
 use sha2::{Digest, Sha256};
 use sqlx::{FromRow, PgExecutor, types::Json};
@@ -23,8 +24,8 @@ const SQL: ListSql = ListSql {
         shares_column!("c.id"),
         ", c.owner_id as catalog_owner, coalesce(u.name, '') as catalog_owner_name, \
         (select v.size from item_versions v where v.template_id = t.id and v.deleted_at is null and v.ready_at is not null \
-         order by v.number desc limit 1) as size, t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.description, t.source, t.by_instance, \
-        t.os, t.icon, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
+         order by v.number desc limit 1) as size, t.id, t.catalog_id, c.name as catalog_name, t.org_id, o.name as org_name, t.kind, t.uploaded_by, t.name, t.title, t.description, t.source, t.by_instance, \
+        t.os, t.icon, t.deprecated, t.obstacle, t.vms, t.parameters, array(select h.hub_id from hub_templates h where h.source = t.source order by 1) as hubs, \
         (select max(b.seen_at) from hub_templates h join hubs b on b.id = h.hub_id where h.source = t.source \
          having bool_and(b.state = 'unreachable')) as as_of, \
         c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
@@ -37,7 +38,7 @@ const SQL: ListSql = ListSql {
     count_from: "templates t join catalogs c on c.id = t.catalog_id",
     living: "t.deleted_at is null and c.deleted_at is null",
     sorts: &[sort("name", "lower(t.name)", "text"), sort("created", "t.created_at", "timestamptz")],
-    search: &["t.name", "t.description", "t.os"],
+    search: &["t.name", "t.title", "t.description", "t.os"],
     action: "",
     org: "t.org_id = {} or c.shared_to_all or exists (select from catalog_shares s where s.catalog_id = c.id and s.org_id = {})",
     owner: concat!("c.org_id <> {org} or ", owned_or_shared!("c.owner_id", "c.id")),
@@ -110,11 +111,14 @@ struct Row {
     kind: String,
     uploaded_by: String,
     name: String,
+    title: String,
     description: String,
     source: String,
     by_instance: bool,
     os: String,
     icon: String,
+    deprecated: bool,
+    obstacle: String,
     vms: Json<Vec<TemplateVm>>,
     parameters: Json<Vec<Parameter>>,
     hubs: Vec<String>,
@@ -148,11 +152,14 @@ fn read(r: Row) -> Result<Template> {
         kind: ItemKind::parse(&r.kind).unwrap_or_default(),
         uploaded_by: r.uploaded_by,
         name: r.name,
+        title: r.title,
         description: r.description,
         source: r.source,
         by_instance: r.by_instance,
         os: r.os,
         icon: r.icon,
+        deprecated: r.deprecated,
+        obstacle: r.obstacle,
         vms: r.vms.0,
         parameters: r.parameters.0,
         hubs: r.hubs.into_iter().map(HubId).collect(),
@@ -273,11 +280,12 @@ impl Store {
     }
 
     /// Brings catalogs that are filled from hubs up to date: new templates come in, changed ones change. One that no hub
-    /// has any more stays and says so.
+    /// has any more stays and says so. Where hubs differ about one, the first that lets it be deployed is believed.
     pub async fn fill_catalogs(&self) -> Result<()> {
         let rows = sqlx::query!(
             r#"select c.id as catalog, c.org_id, t.source, t.spec, i.id as "item?" from catalogs c
-               cross join (select distinct on (source) source, spec from hub_templates order by source, hub_id) t
+               cross join (select distinct on (source) source, spec from hub_templates
+                           order by source, spec ->> 'deprecated' = 'true', spec ->> 'obstacle' <> '', hub_id) t
                left join templates i on i.catalog_id = c.id and i.source = t.source and i.deleted_at is null
                where c.from_hubs and c.deleted_at is null order by t.source"#
         )
@@ -291,13 +299,15 @@ impl Store {
             let namespace = r.source.split('/').nth(1).unwrap_or_default();
             for name in [spec.name.clone(), format!("{} ({namespace})", spec.name)] {
                 let done = sqlx::query!(
-                    "insert into templates (id, catalog_id, org_id, name, description, source, by_instance, os, icon, vms, parameters)
-                     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
+                    "insert into templates (id, catalog_id, org_id, name, description, source, by_instance, os, icon, vms, parameters, title, deprecated, obstacle)
+                     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14
                      where not exists (select from templates t where t.catalog_id = $2 and t.source = $6 and t.deleted_at is null and t.id <> $1)
                      on conflict (id) do update set name = $4, description = $5, by_instance = $7, os = $8, icon = $9, vms = $10, parameters = $11,
+                         title = $12, deprecated = $13, obstacle = $14,
                          version = templates.version + 1, updated_at = now()
-                     where (templates.name, templates.description, templates.by_instance, templates.os, templates.icon, templates.vms, templates.parameters)
-                       is distinct from ($4, $5, $7, $8, $9, $10::jsonb, $11::jsonb)",
+                     where (templates.name, templates.description, templates.by_instance, templates.os, templates.icon, templates.vms, templates.parameters,
+                            templates.title, templates.deprecated, templates.obstacle)
+                       is distinct from ($4, $5, $7, $8, $9, $10::jsonb, $11::jsonb, $12, $13, $14)",
                     id,
                     r.catalog,
                     r.org_id,
@@ -308,7 +318,10 @@ impl Store {
                     spec.os,
                     spec.icon,
                     Json(&spec.vms) as _,
-                    Json(&spec.parameters) as _
+                    Json(&spec.parameters) as _,
+                    spec.title,
+                    spec.deprecated,
+                    spec.obstacle
                 )
                 .execute(&self.pool)
                 .await;

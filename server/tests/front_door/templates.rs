@@ -1,7 +1,11 @@
 //! What hubs have for catalogs where they do not say all, or say it twice.
-use crate::stage::Stage;
-use domain::vapp;
+use crate::{
+    harness::Client,
+    stage::{Stage, VMS},
+};
+use domain::{hub as hubs, vapp};
 use hub::resource::{DATA_SOURCES, NAMESPACES, TEMPLATES, VOLUME_CLAIMS};
+use model::{Action, VappId, task::TaskStatus};
 use serde_json::{Value, json};
 
 impl Stage {
@@ -17,6 +21,28 @@ impl Stage {
         self.app.db.execute("update hubs set lease_until = '-infinity'").await;
         self.hubs.start_controller_for(&self.app, &["openshift", "golden"]);
     }
+
+    /// The address of a template's page, when it is in the catalog.
+    async fn page_of(&self, name: &str) -> String {
+        self.until(name, async || self.template(name).await.is_some()).await;
+        format!("/tenant/acme/templates/{}", self.template(name).await.unwrap().id)
+    }
+
+    /// Deployed through its form with what is typed; the VM as its hub has it.
+    async fn deployed(&self, by: &Client, template: &str, typed: &[(&str, &str)]) -> Value {
+        let made = by.fill(&format!("{}/deploy", self.page_of(template).await), typed).await.must(303);
+        let id: VappId = made.location().rsplit('/').next().unwrap().parse().unwrap();
+        self.until("its VM", async || self.vms(id).await.iter().all(|v| v.made)).await;
+        self.object(&self.vms(id).await[0]).unwrap()
+    }
+}
+
+/// One disk of 1 GB that is filled from there.
+fn filled_from(name: &str, source: Value) -> Value {
+    let devices = json!({"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}, "cpu": {"sockets": 1}, "memory": {"guest": "2Gi"}});
+    let mut disk = source;
+    disk["storage"] = json!({"resources": {"requests": {"storage": "1Gi"}}});
+    template(name, devices, disk)
 }
 
 fn template(name: &str, domain: Value, disk: Value) -> Value {
@@ -99,4 +125,207 @@ async fn what_a_template_does_not_say_is_unknown_and_asked_for() {
     stage.until("its VM", async || stage.vms(id).await.iter().all(|v| v.made)).await;
     let vm = stage.vms(id).await.remove(0);
     assert_eq!((vm.cpus, vm.memory_mb, vm.storage_mb()), (2, 3072, 50 * 1024));
+}
+
+#[tokio::test]
+async fn a_template_with_a_disk_of_an_unknown_source_is_shown_with_the_reason_and_not_deployed() {
+    let stage = Stage::set().await;
+    let mut there = filled_from("there", json!({"source": {"blank": {}}}));
+    there["objects"][0]["spec"]["template"]["spec"]["volumes"] =
+        json!([{"name": "root", "persistentVolumeClaim": {"claimName": "theirs"}}]);
+    stage.golden(&[filled_from("from-s3", json!({"source": {"s3": {"url": "https://s3.example/x"}}})), there]).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    for (name, why) in [
+        ("from-s3", "its disk root is filled from s3, which is not known here"),
+        ("there", "its disk root is the volume theirs, which is not in the template"),
+    ] {
+        let page = stage.page_of(name).await;
+        admin.get(&page).await.must(200).says("Not deployable").says(why);
+        admin.get(&format!("{page}/deploy")).await.must(200).says("Not now").says(why);
+        let ask = vapp::Deploy { name: name.into(), ..vapp::Deploy::default() };
+        let id = stage.template(name).await.unwrap().id;
+        let refused =
+            vapp::deploy(&stage.app.domain, &stage.admin, stage.acme.vdc("prod"), id, ask).await.err().unwrap();
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    assert_eq!((stage.app.db.count("vapps").await, stage.hubs.count("one", VMS)), (0, 0));
+    // OpenShift would know how
+    let mark = |t: &mut Value| t["metadata"]["annotations"] = json!({"ssvirt.io/instantiate": "template-instance"});
+    assert!(stage.hubs.hub("one").edit("template.openshift.io", "templates", "golden", "from-s3", mark).unwrap());
+    let page = stage.page_of("from-s3").await;
+    stage.until("the mark", async || admin.get(&page).await.must(200).body.contains("The hub makes its VMs")).await;
+    admin.get(&page).await.says_not("Not deployable");
+}
+
+#[tokio::test]
+async fn disks_are_filled_from_what_their_template_says() {
+    let stage = Stage::set().await;
+    let object = json!({"namespace": "golden", "name": "rhel"});
+    let sources = [
+        ("of-a-claim", json!({"pvc": object})),
+        ("of-a-snapshot", json!({"snapshot": object})),
+        ("of-a-web-server", json!({"http": {"url": "http://images.example/rhel.qcow2"}})),
+        ("of-a-registry", json!({"registry": {"url": "docker://quay.io/example/rhel"}})),
+        ("of-nothing", json!({"blank": {}})),
+    ];
+    let mut all: Vec<Value> = sources.iter().map(|(name, s)| filled_from(name, json!({"source": s}))).collect();
+    let mut container = filled_from("of-a-container", json!({}));
+    container["objects"][0]["spec"]["dataVolumeTemplates"] = json!([]);
+    container["objects"][0]["spec"]["template"]["spec"]["volumes"] =
+        json!([{"name": "root", "containerDisk": {"image": "quay.io/example/rhel:9"}}]);
+    all.push(container);
+    stage.golden(&all).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    for (name, source) in sources {
+        let vm = stage.deployed(&admin, name, &[("name", name)]).await;
+        assert_eq!(vm["spec"]["dataVolumeTemplates"][0]["spec"]["source"], source, "{name}");
+    }
+    // an image of a container says not how large a disk is
+    let form = format!("{}/deploy", stage.page_of("of-a-container").await);
+    let back = admin.fill(&form, &[("name", "contained")]).await.must(422);
+    assert!(back.error_of("disk").is_some());
+    let vm = stage.deployed(&admin, "of-a-container", &[("name", "contained"), ("disk", "5")]).await;
+    let disk = &vm["spec"]["dataVolumeTemplates"][0]["spec"];
+    assert_eq!(disk["source"], json!({"registry": {"url": "docker://quay.io/example/rhel:9"}}));
+    assert_eq!(disk["storage"]["resources"]["requests"]["storage"], "5120Mi");
+}
+
+#[tokio::test]
+async fn a_disk_that_nobody_knows_how_to_fill_ends_the_task_and_is_not_made_empty() {
+    let stage = Stage::set().await;
+    let operator = stage.app.operator().await;
+    hubs::set_cordoned(&stage.app.domain, &operator, &"one".into(), true).await.unwrap();
+    let id = stage.deploy("fedora-43", "shop").await;
+    // as an earlier release wrote it down
+    stage.app.db.execute("update disks set image = '${IMAGE_URL}'").await;
+    hubs::set_cordoned(&stage.app.domain, &operator, &"one".into(), false).await.unwrap();
+    stage.until("the failure", async || stage.task_of(id.0, Action::VappCreate).await.0 == TaskStatus::Error).await;
+    let why = stage.task_of(id.0, Action::VappCreate).await.1;
+    assert!(
+        why.contains("The disk rootdisk can't be made. It is not known how a disk is filled from ${IMAGE_URL}."),
+        "{why}"
+    );
+    assert_eq!(stage.hubs.count("one", VMS), 0);
+}
+
+/// Asks for its system, which has no default, for the size of a second disk, and for things that make no difference here.
+fn asking() -> Value {
+    let mut t = filled_from(
+        "asking",
+        json!({"sourceRef": {"kind": "DataSource", "namespace": "${SPACE}", "name": "${SYSTEM}"}}),
+    );
+    t["parameters"] = json!([
+        {"name": "NAME", "generate": "expression", "from": "x-[a-z]{4}"},
+        {"name": "SPACE", "value": "openshift-virtualization-os-images", "required": true},
+        {"name": "SYSTEM", "displayName": "System", "required": true},
+        {"name": "DATA", "displayName": "Data disk", "value": "2Gi"},
+        {"name": "MEMORY", "displayName": "Memory of it", "value": "2Gi"},
+        {"name": "CLOUD_USER_PASSWORD", "displayName": "Their password", "generate": "expression", "from": "[a-z]{4}"},
+    ]);
+    let vm = &mut t["objects"][0]["spec"];
+    vm["template"]["spec"]["domain"]["memory"]["guest"] = json!("${MEMORY}");
+    let data = json!({"metadata": {"name": "${NAME}-data"}, "spec": {
+        "source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "${DATA}"}}}}});
+    vm["dataVolumeTemplates"].as_array_mut().unwrap().push(data);
+    let volumes = vm["template"]["spec"]["volumes"].as_array_mut().unwrap();
+    volumes.push(json!({"name": "data", "dataVolume": {"name": "${NAME}-data"}}));
+    volumes.push(json!({"name": "ci", "cloudInitNoCloud": {"userData": "password: ${CLOUD_USER_PASSWORD}"}}));
+    t
+}
+
+#[tokio::test]
+async fn what_a_template_asks_for_is_asked_checked_beside_its_field_and_put_in() {
+    let stage = Stage::set().await;
+    stage.golden(&[asking()]).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    let page = stage.page_of("asking").await;
+    // only what makes a difference; where images are is the provider's to say
+    admin.get(&page).await.must(200).says("System").says("it is needed").says_not("Their password").says_not("SPACE");
+    let form = format!("{page}/deploy");
+    let back = admin.fill(&form, &[("name", "shop"), ("parameter.DATA", "much")]).await.must(422);
+    assert_eq!(back.error_of("parameters").as_deref(), Some("System is needed."));
+    assert_eq!(back.error_of("parameter.DATA").as_deref(), Some("Data disk takes an amount, such as 4Gi."));
+    // out of the namespace of images
+    let back = admin.fill(&form, &[("name", "shop"), ("parameter.SYSTEM", "../acme-prod/root")]).await.must(422);
+    assert!(back.error_of("parameters").unwrap().starts_with("System takes the name of something on a hub"));
+    assert_eq!(stage.app.db.count("vapps").await, 0);
+
+    let d = &stage.app.domain;
+    let id = stage.template("asking").await.unwrap().id;
+    let ask = |given: &[(&str, &str)]| vapp::Deploy {
+        name: "direct".into(),
+        parameters: given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+        ..vapp::Deploy::default()
+    };
+    for (given, why) in [
+        (&[][..], "System is needed."),
+        (&[("SYSTEM", "fedora"), ("SPACE", "acme-prod")][..], "The template asking has no parameter SPACE."),
+        (&[("SYSTEM", "fedora"), ("MEMORY", "lots")][..], "Memory of it takes an amount, such as 4Gi."),
+    ] {
+        let refused = vapp::deploy(d, &stage.admin, stage.acme.vdc("prod"), id, ask(given)).await.err().unwrap();
+        assert!(refused.fields().iter().any(|f| f.field == "parameters" && f.message == why), "{refused:?}");
+    }
+
+    let typed = [("name", "shop"), ("parameter.SYSTEM", "fedora"), ("parameter.DATA", "3Gi")];
+    let vm = stage.deployed(&admin, "asking", &typed).await;
+    let disks = &vm["spec"]["dataVolumeTemplates"];
+    assert_eq!(
+        (&disks[0]["spec"]["sourceRef"]["name"], &disks[0]["spec"]["sourceRef"]["namespace"]),
+        (&json!("fedora"), &json!("openshift-virtualization-os-images"))
+    );
+    assert_eq!(disks[1]["spec"]["storage"]["resources"]["requests"]["storage"], "3072Mi");
+    let given = ask(&[("SYSTEM", "fedora"), ("MEMORY", "3Gi")]);
+    let made = vapp::deploy(d, &stage.admin, stage.acme.vdc("prod"), id, given).await.unwrap().vapp;
+    assert_eq!(stage.vms(made).await[0].memory_mb, 3072);
+}
+
+#[tokio::test]
+async fn machines_of_several_are_named_by_what_is_given() {
+    let stage = Stage::set().await;
+    let mut two = filled_from("two", json!({"source": {"blank": {}}}));
+    two["parameters"].as_array_mut().unwrap().push(json!({"name": "STAGE", "value": "dev"}));
+    let mut second = two["objects"][0].clone();
+    two["objects"][0]["metadata"]["name"] = json!("${NAME}-${STAGE}-web");
+    second["metadata"]["name"] = json!("${NAME}-${STAGE}-db");
+    two["objects"].as_array_mut().unwrap().push(second);
+    stage.golden(&[two]).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    let form = format!("{}/deploy", stage.page_of("two").await);
+    let made = admin.fill(&form, &[("name", "shop"), ("parameter.STAGE", "prod")]).await.must(303);
+    let id = made.location().rsplit('/').next().unwrap().parse().unwrap();
+    let mut names: Vec<String> = stage.vms(id).await.into_iter().map(|v| v.name).collect();
+    names.sort();
+    assert_eq!(names, ["prod-db", "prod-web"]);
+}
+
+#[tokio::test]
+async fn title_and_icon_are_shown_and_deprecated_is_told_from_vanished() {
+    let stage = Stage::set().await;
+    let mut old = filled_from("old", json!({"source": {"blank": {}}}));
+    old["metadata"]["annotations"] = json!({
+        "openshift.io/display-name": "The old one", "iconClass": "icon-centos", "template.kubevirt.io/deprecated": "true"});
+    stage.golden(&[old]).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    let page = stage.page_of("old").await;
+    let shown = admin.get(&page).await.must(200).says("The old one").says("Deprecated").says_not("Vanished");
+    assert!(shown.body.contains("class=\"mark\"") && shown.text().contains("Ce"), "{}", shown.body);
+    shown.says("old is marked as deprecated on its hub");
+    let t = stage.template("old").await.unwrap();
+    admin.get(&format!("/tenant/acme/catalogs/{}", t.catalog)).await.must(200).says("The old one").says("Deprecated");
+    let ask = || vapp::Deploy { name: "shop".into(), ..vapp::Deploy::default() };
+    let vdc = stage.acme.vdc("prod");
+    let refused = vapp::deploy(&stage.app.domain, &stage.admin, vdc, t.id, ask()).await.err().unwrap().to_string();
+    assert!(refused.contains("old is marked as deprecated on its hub"), "{refused}");
+
+    let hub = stage.hubs.hub("one");
+    let (group, kind) = ("template.openshift.io", "templates");
+    let back = |t: &mut Value| t["metadata"]["annotations"]["template.kubevirt.io/deprecated"] = json!("false");
+    assert!(hub.edit(group, kind, "golden", "old", back).unwrap());
+    stage.until("its return", async || !stage.template("old").await.unwrap().deprecated).await;
+    admin.get(&page).await.must(200).says("Available").says_not("Deprecated");
+    assert!(hub.remove(group, kind, "golden", "old").unwrap());
+    stage.until("its end", async || stage.template("old").await.unwrap().vanished()).await;
+    admin.get(&page).await.must(200).says("Vanished").says("it is gone there").says_not("Deprecated");
+    let refused = vapp::deploy(&stage.app.domain, &stage.admin, vdc, t.id, ask()).await.err().unwrap().to_string();
+    assert!(refused.contains("old is offered by no hub any more: it is gone there."), "{refused}");
 }

@@ -4,7 +4,8 @@ use super::{
     json::{condition, holds, keyed, list, map, some, text},
     meta::{Meta, meta},
     quantity,
-    vm::{AskedDisk, AskedNic, VmPart, vm},
+    template_disk::{Reading, TemplateDisk},
+    vm::{AskedNic, VmPart, vm},
 };
 use crate::Key;
 use model::hardware::Hardware;
@@ -57,15 +58,27 @@ pub struct TemplateVm {
     pub memory_mb: Option<i64>,
     pub instance_type: Option<String>,
     pub preference: Option<String>,
-    pub disks: Vec<AskedDisk>,
+    pub disks: Vec<TemplateDisk>,
     pub nics: Vec<AskedNic>,
     pub cloud_init: bool,
+    /// What it says with the parameters still in it.
+    pub says: Says,
     pub hardware: Hardware,
     /// Among the others of its template, where it says so.
     pub start_order: Option<i64>,
     pub start_delay_s: Option<i64>,
     /// The system it is for, in words: the template's own where it does not say.
     pub os_name: Option<String>,
+}
+
+/// Texts of a machine before anything is put in. Empty: it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Says {
+    pub name: String,
+    /// What is multiplied: sockets, cores and threads, or what is requested.
+    pub cpus: Vec<String>,
+    pub memory: String,
+    pub preference: String,
 }
 
 impl ObservedTemplate {
@@ -102,7 +115,7 @@ pub fn template(object: &Value) -> Option<ObservedTemplate> {
         provider: note("openshift.io/provider-display-name").to_owned(),
         vms: objects()
             .filter(|o| o["kind"] == "VirtualMachine")
-            .map(|o| TemplateVm { os_name: os_of(o), ..template_vm(o, &defaults) })
+            .map(|o| TemplateVm { os_name: os_of(o), ..template_vm(object, o, &defaults) })
             .collect(),
         os_name: os.iter().rev().find_map(os_words),
         os,
@@ -173,12 +186,27 @@ fn with_defaults(value: &mut Value, defaults: &Defaults, depth: usize) {
     }
 }
 
-fn template_vm(object: &Value, defaults: &Defaults) -> TemplateVm {
-    let mut object = object.clone();
+fn says(vm: &Value) -> Says {
+    let domain = "/spec/template/spec/domain";
+    let at = |tail: &str| vm.pointer(&format!("{domain}{tail}")).and_then(quantity::of);
+    let cores: Vec<String> = ["/cpu/sockets", "/cpu/cores", "/cpu/threads"].into_iter().filter_map(at).collect();
+    let requested = || at("/resources/requests/cpu").or_else(|| at("/resources/limits/cpu"));
+    let memory =
+        at("/memory/guest").or_else(|| at("/resources/requests/memory")).or_else(|| at("/resources/limits/memory"));
+    Says {
+        name: text(vm, "/metadata/name").to_owned(),
+        cpus: if cores.is_empty() { requested().into_iter().collect() } else { cores },
+        memory: memory.unwrap_or_default(),
+        preference: text(vm, "/spec/preference/name").to_owned(),
+    }
+}
+
+fn template_vm(template: &Value, raw: &Value, defaults: &Defaults) -> TemplateVm {
+    let mut object = raw.clone();
     with_defaults(&mut object, defaults, 0);
     let name = text(&object, "/metadata/name").to_owned();
     let whole = |key| keyed(&object, "/metadata/annotations", key).trim().parse().ok();
-    let VmPart { size, preference, disks, nics, .. } = vm(&object).unwrap_or_default();
+    let VmPart { size, preference, nics, .. } = vm(&object).unwrap_or_default();
     let cloud_init = list(&object, "/spec/template/spec/volumes")
         .any(|v| v.get("cloudInitNoCloud").is_some() || v.get("cloudInitConfigDrive").is_some());
     TemplateVm {
@@ -188,9 +216,10 @@ fn template_vm(object: &Value, defaults: &Defaults) -> TemplateVm {
         memory_mb: size.memory_mb,
         instance_type: size.instance_type,
         preference,
-        disks: disks.into_iter().filter(|d| !d.volume.is_empty()).collect(),
+        disks: Reading { template, vm: raw, defaults }.disks(),
         nics,
         cloud_init,
+        says: says(raw),
         hardware: hardware(&object),
         start_order: whole(START_ORDER),
         start_delay_s: whole(START_DELAY),

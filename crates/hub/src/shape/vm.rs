@@ -77,6 +77,11 @@ pub enum DiskSource {
         namespace: String,
         name: String,
     },
+    /// A VolumeSnapshot.
+    Snapshot {
+        namespace: String,
+        name: String,
+    },
     /// A DataVolume of the VDC that is there already.
     Existing(String),
 }
@@ -247,6 +252,9 @@ pub(super) fn disk_template(id: &Identity, d: &Disk) -> Option<Value> {
         DiskSource::Registry(url) => json!({"source": {"registry": {"url": url}}}),
         DiskSource::Http(url) => json!({"source": {"http": {"url": url}}}),
         DiskSource::Claim { namespace, name } => json!({"source": {"pvc": {"namespace": namespace, "name": name}}}),
+        DiskSource::Snapshot { namespace, name } => {
+            json!({"source": {"snapshot": {"namespace": namespace, "name": name}}})
+        }
     };
     let mut storage = json!({});
     if let Some(size) = d.size_mb {

@@ -107,7 +107,7 @@ pub(crate) async fn render(ask: &Ask, item: &Template) -> Result<Answer> {
         link(w, "up", base.catalog(item.catalog), media::CATALOG);
         link(w, "down", format_args!("{href}/metadata"), media::METADATA);
         edits(w, ask, item, &href, media::CATALOG_ITEM);
-        w.text("Description", &item.description);
+        w.text("Description", item.words());
         task::tasks(w, base, &ask.actor, &under_way);
         let (entity, kind, id) = entity(base, item.id, item.kind);
         reference(w, "Entity", entity, id, &item.name, kind);

@@ -70,7 +70,7 @@ async fn get(ask: Ask) -> Result<Answer> {
         link(w, "down", format_args!("{href}/productSections/"), media::PRODUCT_SECTIONS);
         link(w, "down", format_args!("{href}/owner"), media::OWNER);
         edits(w, &ask, &template, &href, media::VAPP_TEMPLATE);
-        w.text("Description", &template.description);
+        w.text("Description", template.words());
         task::tasks(w, base, &ask.actor, &under_way);
         upload::files(w, base, coming.as_ref());
         owner(w, base, template.catalog_owner, &template.catalog_owner_name);

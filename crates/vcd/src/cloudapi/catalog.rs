@@ -194,7 +194,7 @@ fn write_item(t: &Template) -> Value {
     json!({
         "id": urn("catalogitem", t.id),
         "name": t.name,
-        "description": t.description,
+        "description": t.words(),
         "catalog": reference(&t.catalog_name, t.catalog.urn()),
         "owner": t.catalog_owner.map(|owner| reference(&t.catalog_owner_name, owner.urn())),
         "status": status::template_word(t),

@@ -32,7 +32,7 @@ use hub::{
     error::Reach,
     resource::{SECRETS, VIRTUAL_MACHINES},
     shape::{
-        guest as guest_shape,
+        guest::{self as guest_shape, Told},
         names::{VM_ID, cloud_init_name},
         vm as shape,
     },
@@ -81,11 +81,16 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
                         Ok(vm) => vm,
                         Err(not_yet) => return Ok(not_yet),
                     };
+                    let told = guest::told(shared, vm).await?;
+                    let wanted = match shaped(vm, &there, told.discs()) {
+                        Ok(wanted) => wanted,
+                        Err(why) => return Ok(Outcome::Failed(why.into())),
+                    };
                     // from here on something of it may be on that hub
                     if !at(Step::VmAttempted, shared.store.vm_attempted(claim, hub)).await? {
                         return Ok(lost());
                     }
-                    let made = make(shared, &client, vm, &there).await?;
+                    let made = make(&client, vm, &there, &told, &wanted).await;
                     if let Err(hub::Error::NotFound(_)) = &made {
                         return vdc::anew(shared, &client, vm.vdc, vm.org, &there).await;
                     }
@@ -141,38 +146,33 @@ fn failed(what: &str, vm: &VmWork, e: &hub::Error) {
 }
 
 /// What its guest is told, and the machine, halted.
-async fn make(shared: &Shared, client: &Client, vm: &VmWork, there: &Place) -> Result<hub::Result<String>> {
-    let told = guest::told(shared, vm).await?;
-    let wanted = shaped(vm, there, told.discs());
+async fn make(client: &Client, vm: &VmWork, there: &Place, told: &Told, wanted: &shape::Vm) -> hub::Result<String> {
     let owner = Owner::new(VM_ID, vm.id);
     let home = Home {
         namespace: there.namespace.clone(),
         uid: there.namespace_uid.clone().unwrap_or_default(),
         vdc: vm.vdc.0,
     };
-    let init = match guest_shape::secret(&wanted.identity, &told) {
+    let init = match guest_shape::secret(&wanted.identity, told) {
         Ok(secret) => Some(secret).filter(|s| s["data"].as_object().is_some_and(|data| !data.is_empty())),
-        Err(e) => return Ok(Err(hub::Error::Denied { message: e.to_string(), causes: Vec::new() })),
+        Err(e) => return Err(hub::Error::Denied { message: e.to_string(), causes: Vec::new() }),
     };
-    let made = async {
-        let kept = match &init {
-            Some(init) => {
-                let kept = client.create_or_adopt(&SECRETS, init, &owner, Some(&home));
-                Some(at(Step::GuestMake, kept).await?)
-            }
-            None => None,
-        };
-        let manifest = shape::virtual_machine(&wanted);
-        let made = client.create_or_adopt(&VIRTUAL_MACHINES, &manifest, &owner, Some(&home));
-        let uid = at(Step::VmMake, made).await?.uid;
-        if let Some(kept) = kept {
-            let key = Key::new(&there.namespace, cloud_init_name(&vm.hub_name));
-            let tie = secret::tie(client, &key, &kept, &VIRTUAL_MACHINES, &vm.hub_name, &uid);
-            at(Step::GuestTie, tie).await?;
+    let kept = match &init {
+        Some(init) => {
+            let kept = client.create_or_adopt(&SECRETS, init, &owner, Some(&home));
+            Some(at(Step::GuestMake, kept).await?)
         }
-        Ok(uid)
+        None => None,
     };
-    Ok(made.await)
+    let manifest = shape::virtual_machine(wanted);
+    let made = client.create_or_adopt(&VIRTUAL_MACHINES, &manifest, &owner, Some(&home));
+    let uid = at(Step::VmMake, made).await?.uid;
+    if let Some(kept) = kept {
+        let key = Key::new(&there.namespace, cloud_init_name(&vm.hub_name));
+        let tie = secret::tie(client, &key, &kept, &VIRTUAL_MACHINES, &vm.hub_name, &uid);
+        at(Step::GuestTie, tie).await?;
+    }
+    Ok(uid)
 }
 
 /// What stands under its name on the hub, if it is ours: made by OpenShift, or by a call whose answer was lost.

@@ -226,3 +226,19 @@ async fn a_copy_of_a_machine_is_called_as_its_source_is_given_a_name() {
     let vapp = c.admin.get(&href).await.must(200);
     assert!(vapp.text.contains("<Vm name=\"twin\""), "{}", vapp.text);
 }
+
+#[tokio::test]
+async fn a_template_that_asks_for_something_is_refused_by_name_and_leads_to_the_portal() {
+    let c = Clients::set().await;
+    c.stage.until("the template", async || c.stage.template("guestbook").await.is_some()).await;
+    let source = c.template("guestbook").await;
+    let body = format!(
+        "<InstantiateVAppTemplateParams xmlns=\"http://www.vmware.com/vcloud/v1.5\" name=\"guests\"><Source href=\"{source}\"/></InstantiateVAppTemplateParams>"
+    );
+    let refused = c.admin.post(&format!("{}/action/instantiateVAppTemplate", c.vdc()), &body).await.must(400);
+    assert!(
+        refused.text.contains("asks for Title, and VCD") && refused.text.contains("in the portal"),
+        "{}",
+        refused.text
+    );
+}

@@ -71,7 +71,7 @@ pub(super) async fn items(ask: &Ask, q: &Numbered, what: Item, admin: bool) -> R
                 true => t.size.unwrap_or_default(),
                 false => t.storage_mb().unwrap_or_default() * 1024 * 1024,
             };
-            let (kb, state) = (bytes / 1024, status::template_word(t));
+            let (kb, state, words) = (bytes / 1024, status::template_word(t), t.words());
             let mut all: Vec<(&str, &dyn Display)> = vec![
                 ("catalog", &catalog),
                 ("catalogName", &t.catalog_name),
@@ -85,7 +85,7 @@ pub(super) async fn items(ask: &Ask, q: &Numbered, what: Item, admin: bool) -> R
                 ("ownerName", &t.catalog_owner_name),
                 ("storageKB", &kb),
                 ("version", &t.version),
-                ("description", &t.description),
+                ("description", &words),
             ];
             if admin {
                 all.push(("org", &org));

@@ -62,6 +62,7 @@ async fn instantiate(ask: Ask) -> Result<Answer> {
     let vdc: VdcId = ask.id(Kind::Vdc)?;
     let source = body.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
     let template = catalog::template(ask.d(), &ask.actor, referred(source, Kind::Template)?).await?;
+    parts::askless(&template, &template.vms)?;
     let shop = Workshop::of(&ask, vdc, None).await?;
     // read before anything is made, so that what can't be had is said at once
     if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {

@@ -11,7 +11,7 @@ use crate::{
 use domain::{
     catalog,
     recompose::Part,
-    vapp::{Deploy, Each, Guest, Size, machine},
+    vapp::{Deploy, Each, Guest, Size, check_parameters, machine},
     vm,
 };
 use model::{
@@ -19,7 +19,7 @@ use model::{
     network::Network,
     query::{Clause, Filter, MOST_ON_PAGE, Numbered, Op, Value, last_uuid},
     storage::VdcPolicy,
-    template::Template,
+    template::{Template, TemplateVm},
     vm::{Besides, Disk, Power, VmSpec},
 };
 use uuid::Uuid;
@@ -142,6 +142,22 @@ pub(crate) async fn wishes(ask: &Ask, shop: &Workshop, item: &Element, params: O
     Ok(Wishes { each: Each { name, description, computer_name, guest: told }, size, nics })
 }
 
+/// What a template asks for has no place in VCD's documents: only what has a default can be made.
+pub(crate) fn askless(template: &Template, vms: &[TemplateVm]) -> Result<()> {
+    let asked = |name: &str| template.by_instance || vms.iter().any(|t| t.asks.uses(name));
+    match template.parameters.iter().find(|p| p.needed() && asked(&p.name)) {
+        Some(p) => Err(Error::field(
+            "parameters",
+            format!(
+                "The template {} asks for {}, and VCD's API has no place for that. Deploy it in the portal.",
+                template.name,
+                p.label()
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
 /// A machine of a template, as it is wanted under that name.
 pub(crate) fn of_template(template: &Template, index: usize, name: &str, wishes: Wishes, on: bool) -> Result<Part> {
     let t = template.vms.get(index).ok_or(Error::NotFound(Kind::Template))?;
@@ -152,7 +168,9 @@ pub(crate) fn of_template(template: &Template, index: usize, name: &str, wishes:
     }
     ask.each.insert(t.name.clone(), Each { name: Some(name.to_owned()), ..wishes.each });
     let guest = ask.guest_of(t)?;
+    askless(template, std::slice::from_ref(t))?;
     let mut problems = Problems::default();
+    check_parameters(template, std::slice::from_ref(t), &ask, &mut problems);
     let spec = machine(template, t, &ask, &mut problems);
     problems.done()?;
     Ok(Part { template: Some(template.id), spec, guest })

@@ -146,7 +146,11 @@ async fn come(vm: &VmWork, on: &Machine<'_>, d: &VmDiskWork, now: &Value, hot: b
         let why = format!("The disk {} is being made.", d.name);
         return Ok(Brought::Not(Outcome::Wait(Duration::from_secs(2), why.into())));
     }
-    let (id, wanted) = (identity(vm, on.there), disk(d));
+    let wanted = match disk(d) {
+        Ok(wanted) => wanted,
+        Err(why) => return Ok(Brought::Not(Outcome::Failed(why.into()))),
+    };
+    let id = identity(vm, on.there);
     if let Some(volume) = shape::volume(&id, on.uid, &wanted) {
         let home = Home {
             namespace: on.there.namespace.clone(),

@@ -5,7 +5,7 @@ use hub::shape::{
     guest::Discs,
     vm::{self as shape, Device, DiskSource, Identity, Size},
 };
-use model::disk::Bus;
+use model::{disk::Bus, image::Image};
 use store::{Place, VmDiskWork, VmWork};
 
 pub(super) fn identity(vm: &VmWork, there: &Place) -> Identity {
@@ -36,27 +36,32 @@ pub(super) fn size(vm: &VmWork) -> Size {
     }
 }
 
-pub(super) fn shaped(vm: &VmWork, there: &Place, discs: Discs) -> shape::Vm {
+/// The error says which disk can't be made, and why.
+pub(super) fn shaped(vm: &VmWork, there: &Place, discs: Discs) -> Result<shape::Vm, String> {
     // what comes later is plugged in by `disks`
     let first = vm.disks.iter().filter(|d| d.with_vm && !d.leaving).enumerate();
-    let disks = first.map(|(i, d)| shape::Disk { boot_order: (i == 0).then_some(1), ..disk(d) });
-    shape::Vm {
+    let disks = first.map(|(i, d)| Ok(shape::Disk { boot_order: (i == 0).then_some(1), ..disk(d)? }));
+    Ok(shape::Vm {
         identity: identity(vm, there),
         computer_name: vm.computer_name.clone(),
         size: size(vm),
         preference: Some(vm.preference.clone()).filter(|p| !p.is_empty()),
         hardware: vm.hardware.clone(),
-        disks: disks.collect(),
+        disks: disks.collect::<Result<_, String>>()?,
         nics: nics::shaped(&vm.nics, there),
         discs,
-    }
+    })
 }
 
-pub(super) fn disk(d: &VmDiskWork) -> shape::Disk {
-    shape::Disk {
+pub(super) fn disk(d: &VmDiskWork) -> Result<shape::Disk, String> {
+    let source = match d.independent {
+        true => DiskSource::Existing(d.object.clone()),
+        false => disk_source(&d.image).map_err(|why| format!("The disk {} can't be made. {why}", d.name))?,
+    };
+    Ok(shape::Disk {
         name: d.volume.clone(),
         size_mb: u64::try_from(d.size_mb).ok().filter(|s| *s > 0),
-        source: if d.independent { DiskSource::Existing(d.object.clone()) } else { disk_source(&d.image) },
+        source,
         storage_class: Some(d.class.clone()).filter(|c| !c.is_empty()),
         device: match d.bus {
             _ if d.disc => Device::Cdrom,
@@ -67,22 +72,35 @@ pub(super) fn disk(d: &VmDiskWork) -> shape::Disk {
         },
         // behind all others, so that a machine without a system starts from its disc; far behind those of templates
         boot_order: d.disc.then(|| 100 + u32::try_from(d.position).unwrap_or_default()),
-    }
+    })
 }
 
-/// `datasource/namespace/name`, `claim/namespace/name`, `docker://…`, `https://…`; empty: nothing on it.
-fn disk_source(image: &str) -> DiskSource {
-    if let Some((namespace, name)) = image.strip_prefix("datasource/").and_then(|s| s.split_once('/')) {
-        return DiskSource::Image { namespace: namespace.into(), name: name.into() };
+/// What is not understood is an error: an empty disk in its place would look like success.
+fn disk_source(image: &str) -> Result<DiskSource, String> {
+    Ok(match Image::parse(image)? {
+        Image::Nothing => DiskSource::Blank,
+        Image::Source { namespace, name } => DiskSource::Image { namespace, name },
+        Image::Claim { namespace, name } => DiskSource::Claim { namespace, name },
+        Image::Snapshot { namespace, name } => DiskSource::Snapshot { namespace, name },
+        Image::Registry(url) => DiskSource::Registry(url),
+        Image::Web(url) => DiskSource::Http(url),
+        Image::Stored(id) => return Err(format!("The image {id} was not brought to the hub.")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_meant_to_be_empty_is_made_empty() {
+        assert_eq!(disk_source(""), Ok(DiskSource::Blank));
+        assert_eq!(disk_source("http://example.org/x"), Ok(DiskSource::Http("http://example.org/x".into())));
+        let of = || ("golden".to_owned(), "rhel".to_owned());
+        let (namespace, name) = of();
+        assert_eq!(disk_source("snapshot/golden/rhel"), Ok(DiskSource::Snapshot { namespace, name }));
+        for odd in ["${IMAGE}", "s3://x/y", "image/00000000-0000-0000-0000-000000000000"] {
+            assert!(disk_source(odd).is_err(), "{odd}");
+        }
     }
-    if let Some((namespace, name)) = image.strip_prefix("claim/").and_then(|s| s.split_once('/')) {
-        return DiskSource::Claim { namespace: namespace.into(), name: name.into() };
-    }
-    if image.starts_with("docker://") {
-        return DiskSource::Registry(image.into());
-    }
-    if image.starts_with("https://") {
-        return DiskSource::Http(image.into());
-    }
-    DiskSource::Blank
 }
