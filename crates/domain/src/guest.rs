@@ -117,6 +117,7 @@ pub async fn set(
         check(&after, &mut problems);
         problems.done()?;
         after = with_password(after);
+        after.named |= name != vm.computer_name;
         let passwords = |g: &GuestSettings| (g.set_password, g.auto_password, g.password.clone(), g.reset_password);
         if passwords(&before) != passwords(&after) {
             authorize(actor, Action::VmPassword, vm.resource(actor))?;
@@ -136,7 +137,7 @@ pub async fn set(
 
 /// What is not shown to everybody comes back empty from a form, and stays then.
 pub fn as_saved(before: &GuestSettings, wished: GuestSettings) -> GuestSettings {
-    let mut after = GuestSettings { run: before.run + 1, ..wished };
+    let mut after = GuestSettings { run: before.run + 1, named: before.named || wished.named, ..wished };
     if after.set_password && after.password.is_empty() && before.auto_password == after.auto_password {
         after.password = before.password.clone();
     }
@@ -176,7 +177,9 @@ pub async fn preview_of(
     let of = |id| known.iter().find(|n| n.id == id).map(|n| &n.spec);
     let told = |n: &Nic| guest_nic(n, n.spec.attach.network().and_then(of));
     let nics: Vec<GuestNic> = vm.nics.iter().filter(|n| n.spec.attach != Attach::Nothing).map(told).collect();
-    shown(computer_name, &vm.os, settings, nics)
+    let computer_name = if computer_name.is_empty() { &vm.computer_name } else { computer_name };
+    let named = settings.named || *computer_name != vm.computer_name;
+    shown(computer_name, &vm.os, &GuestSettings { named, ..settings.clone() }, nics)
 }
 
 fn guest_nic(n: &Nic, network: Option<&NetworkSpec>) -> GuestNic {
@@ -283,7 +286,8 @@ pub fn told(computer_name: &str, os: &str, preference: &str, g: &GuestSettings, 
         (computer_name.to_owned(), customize)
     });
     let given = !g.user_data.trim().is_empty() || !g.ssh_keys.is_empty();
-    let ours = !init.customize.is_empty() || !network_data.is_empty();
+    let name = g.enabled && g.named && unattend.is_none();
+    let ours = name || !init.customize.is_empty() || !network_data.is_empty();
     let environment = g.properties.iter().map(|p| (p.key.clone(), p.value.clone())).collect();
     Told { cloud_init: (given || ours).then_some(CloudInit { network_data, ..init }), unattend, environment }
 }
