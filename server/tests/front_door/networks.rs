@@ -178,7 +178,9 @@ async fn an_address_that_is_given_later_reaches_the_guest() {
     let third = compose(&stage, "prod", "third", vec![machine("third", vec![NicSpec::default()])]).await.unwrap();
     let third = stage.running(third).await.remove(0);
     set(&stage, third.id, with()).await.unwrap();
-    stage.until("it is plugged in", async || stage.vm(third.id).await.nics.iter().all(|n| !n.seen_mac.is_empty())).await;
+    stage
+        .until("it is plugged in", async || stage.vm(third.id).await.nics.iter().all(|n| !n.seen_mac.is_empty()))
+        .await;
     assert!(!stage.vm(third.id).await.restart_needed && stage.told(&third, "networkdata").is_empty());
     vm::power(d, admin, third.id, Action::VmPowerOff).await.unwrap();
     stage.until("its end", async || stage.vm(third.id).await.state() == VmState::Stopped).await;
@@ -415,6 +417,28 @@ async fn a_shared_network_is_the_same_bridge_in_every_vdc_of_a_hub_without_user_
     stage.until("the end", async || stage.app.db.count("vms where gone_at is null").await == 0).await;
     network::delete(d, admin, shared).await.unwrap();
     stage.until("the network's end", async || stage.hubs.count("one", NAD) == 0).await;
+}
+
+#[tokio::test]
+async fn a_preview_before_deploying_shows_the_addresses_that_guests_will_have() {
+    let stage = Stage::set().await;
+    let back = made(&stage, stage.acme.vdc("prod"), form("back")).await.to_string();
+    let browser = stage.app.sign_in("acme", "acme-admin").await;
+    let template = stage.template("web-and-db").await.unwrap();
+    let at = format!("/tenant/acme/templates/{}/deploy", template.id);
+    let opened = browser.get(&at).await.must(200);
+    let typed = [
+        ("name", "shop"),
+        ("vm0-nic0-network", back.as_str()),
+        ("vm0-nic0-mode", "pool"),
+        ("vm1-nic0-network", back.as_str()),
+        ("vm1-nic0-mode", "manual"),
+        ("vm1-nic0-address", "10.7.0.200"),
+    ];
+    let shown = browser.fill_page(&opened, &format!("{at}/preview"), &typed).await.must(200);
+    let shown = shown.says("network-config").says("(from the pool)/24").says("(given when it is made)");
+    shown.says("10.7.0.200/24").says_not("is told nothing");
+    assert_eq!(stage.app.db.count("addresses").await, 0, "nothing is asked for");
 }
 
 #[tokio::test]
