@@ -264,7 +264,10 @@ def machines(suite, kept, a, name, done):
     def _():
         done(vm('guest', 'room').copy_to(name('room'), name('shop'), 'copy'))
         check('copy' in [v.get('name') for v in vapp().get_all_vms()], 'not copied')
-        done(vapp().delete_vms(['copy']))
+        done(vm('copy').move_to(name('shop'), name('room'), 'moved'))
+        check('copy' not in [v.get('name') for v in vapp().get_all_vms()], 'it is still there')
+        check('moved' in [v.get('name') for v in vapp('room').get_all_vms()], 'not moved')
+        done(vapp('room').delete_vms(['moved']))
         done(vm('bare', 'room').delete())
         same([v.get('name') for v in vapp('room').get_all_vms()], ['guest'])
 

@@ -6,7 +6,11 @@ use crate::{
     portal::{Done, Routes, Sheet, Values, Visit},
     shell::Crumb,
 };
-use domain::{copy, vapp as vapps};
+use domain::{
+    copy,
+    moves::{self, Arrival},
+    vapp as vapps,
+};
 use leptos::prelude::*;
 use model::{
     Action, Error, Result, VappId, VdcId, can,
@@ -123,13 +127,17 @@ async fn vm_page(visit: Visit, action: Action) -> Result<Sheet> {
     let here = |v: &Vapp| {
         visit.actor.may(Action::VappEdit, v.resource(&visit.actor)) && can::vapp(v, Action::VmCreate).is_ok()
     };
-    let fits = |v: &Vapp| here(v) && !(moves && (v.id == m.vapp || v.vdc != m.vdc));
+    let fits = |v: &Vapp| here(v) && !(moves && v.id == m.vapp);
     let targets: Vec<Vapp> = all.into_iter().filter(fits).collect();
     let why = can::vm(&m, action).err().filter(|_| !fill.returned());
     let why =
         why.or_else(|| targets.is_empty().then(|| "There is no vApp that it could go to. Make one first.".to_owned()));
     let (word, lede) = match moves {
-        true => ("Move", "It goes as it is, with its disks, NICs and addresses. What runs runs on."),
+        true => (
+            "Move",
+            "In its VDC it goes as it is, with its disks, NICs and addresses, and runs on. To another VDC it is copied while it is stopped, and \
+             deleted here when all of it is there; it keeps its MACs and gets new addresses.",
+        ),
         false => ("Copy", WHAT_A_COPY_IS),
     };
     let form = unless(why, &back, || {
@@ -175,7 +183,7 @@ async fn copy_vm(visit: Visit, values: Values) -> Result<Done> {
 
 async fn move_vm(visit: Visit, values: Values) -> Result<Done> {
     let m = vm::find_to(&visit, Action::VmMove).await?;
-    let asked = copy::move_vm(visit.domain(), &visit.actor, m.id, chosen_vapp(&values)?).await;
-    asked.map_err(|e| beside(e, "vapp", "Choose a vApp from the list."))?;
-    Ok(Done::new(vm::href(&visit, m.id, ""), format!("{} is being moved.", m.name)))
+    let asked = moves::vm(visit.domain(), &visit.actor, m.id, chosen_vapp(&values)?, Arrival::default()).await;
+    let (id, _) = asked.map_err(|e| beside(e, "vapp", "Choose a vApp from the list."))?;
+    Ok(Done::new(vm::href(&visit, id, ""), format!("{} is being moved.", m.name)))
 }

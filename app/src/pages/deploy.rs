@@ -408,11 +408,13 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
 /// Nothing is asked for yet.
 pub(super) async fn preview(visit: Visit, values: Values) -> Result<Previews> {
     let (t, _) = chosen_to_deploy(&visit).await?;
-    let (ask, problems) = read(&values, &t, &networks(&visit, &open_vdcs(&visit).await?).await?);
+    let known = networks(&visit, &open_vdcs(&visit).await?).await?;
+    let (ask, problems) = read(&values, &t, &known);
     let name = |m: &TemplateVm| if t.vms.len() == 1 { ask.name.trim().to_owned() } else { m.name.clone() };
     let all = t.vms.iter().map(|m| {
         let os = if m.os.is_empty() { &t.os } else { &m.os };
-        let files = guest::preview(&name::label_from(&name(m), 63), os, &ask.guest_of(m)?)?;
+        let nics = ask.nics.get(&m.name).map_or(&[][..], Vec::as_slice);
+        let files = guest::preview(&name::label_from(&name(m), 63), os, &ask.guest_of(m)?, nics, &known)?;
         Ok((name(m), files))
     });
     with_problems(problems, all.collect())

@@ -1,4 +1,4 @@
-//! vApps and VMs copied and moved within an organization. Disks of a copy are made by the hub from those of the original,
+//! vApps and VMs copied, and vApps moved, within an organization. Disks of a copy are made by the hub from those of the original,
 //! which stays stopped and as it is until they are there.
 use crate::{
     Domain, guest, network, nic, quota, sizing,
@@ -7,7 +7,9 @@ use crate::{
 };
 use hub::shape::names::disk_name;
 use model::{
-    Action, Actor, Error, Kind, NetworkId, Problems, Result, TaskId, VappId, VdcId, VmId, can, name,
+    Action, Actor, Error, Kind, NetworkId, Problems, Result, TaskId, VappId, VdcId, VmId, can,
+    decide::authorize,
+    name,
     network::Network,
     nic::{Attach, IpMode, Nic, NicSpec},
     quota::Amount,
@@ -21,24 +23,37 @@ use uuid::Uuid;
 
 /// A vApp again, under another name: in its own VDC, or in another one of its organization.
 pub async fn vapp(d: &Domain, actor: &Actor, id: VappId, vdc: VdcId, title: &str) -> Result<Asked> {
-    again(d, actor, Action::VappCopy, id, vdc, (title, None)).await
+    again(d, actor, Action::VappCopy, id, vdc, (title, None), false).await
 }
 
-/// The same with words of its own.
+/// The same with words of its own. `on`: its machines are to run when they are there.
 pub async fn vapp_described(
     d: &Domain,
     actor: &Actor,
     id: VappId,
     vdc: VdcId,
-    (title, text): (&str, &str),
+    words: (&str, Option<&str>),
+    on: bool,
 ) -> Result<Asked> {
-    again(d, actor, Action::VappCopy, id, vdc, (title, Some(text))).await
+    again(d, actor, Action::VappCopy, id, vdc, words, on).await
 }
 
 /// A vApp into another VDC of its organization: copied, and the old one is deleted when all of the new one is there.
 pub async fn move_vapp(d: &Domain, actor: &Actor, id: VappId, vdc: VdcId) -> Result<Asked> {
+    move_vapp_as(d, actor, id, vdc, (None, None), false).await
+}
+
+/// The same under another name, with other words. None: as it has them. `on`: its machines are to run when it has moved.
+pub async fn move_vapp_as(
+    d: &Domain,
+    actor: &Actor,
+    id: VappId,
+    vdc: VdcId,
+    (title, text): (Option<&str>, Option<&str>),
+    on: bool,
+) -> Result<Asked> {
     let name = d.store.vapp(actor, Action::VappView, id).await?.name.clone();
-    again(d, actor, Action::VappMove, id, vdc, (&name, None)).await
+    again(d, actor, Action::VappMove, id, vdc, (title.unwrap_or(&name), text), on).await
 }
 
 /// `text`: its description; None: the original's.
@@ -49,10 +64,14 @@ async fn again(
     id: VappId,
     vdc: VdcId,
     (title, text): (&str, Option<&str>),
+    on: bool,
 ) -> Result<Asked> {
     d.attempt(actor, action, async {
         let (title, text) = checked_words(title, text)?;
         let from = d.store.vapp(actor, action, id).await?;
+        if on {
+            authorize(actor, Action::VappPowerOn, from.resource(actor))?;
+        }
         let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
         fits(&from, &into, action)?;
         let networks = network::in_reach(d, actor, vdc).await?.into_iter().filter(|n| !n.deleted).collect();
@@ -79,7 +98,11 @@ async fn again(
         let reach = Reach { elsewhere: into.id != from.vdc, networks, anew };
         let mut twins = Vec::new();
         for vm in &vms {
-            twins.push(sized(&mut tx, into.id, vm, twin(vm, &vm.name, &reach)).await?);
+            let mut twin = sized(&mut tx, into.id, vm, twin(vm, &vm.name, &reach)).await?;
+            if on && action == Action::VappCopy {
+                twin.power = Power::On;
+            }
+            twins.push(twin);
         }
         let spec = VappSpec { name: title, description: text.unwrap_or_else(|| from.description.clone()), vms: twins };
         let new = VappId(Uuid::now_v7());
@@ -115,6 +138,10 @@ async fn again(
         }
         if action == Action::VappMove {
             tx.vapp_moved_from(new, &from).await?;
+            if on {
+                // not before they have the MACs of the old ones
+                tx.vms_start_moved(new).await?;
+            }
         }
         let record = Record::new(action, from.org, new, &spec.name).of(owner).after(&spec);
         let record = match spec.vms.is_empty() && action == Action::VappCopy {
@@ -173,55 +200,6 @@ pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) 
     .await
 }
 
-/// A VM into another vApp of its VDC. Nothing of it is made anew: it runs on, under other labels.
-pub async fn move_vm(d: &Domain, actor: &Actor, id: VmId, into: VappId) -> Result<Option<TaskId>> {
-    let action = Action::VmMove;
-    d.attempt(actor, action, async {
-        let mut tx = d.store.write(actor).await?;
-        let into = tx.vapp(Action::VappEdit, into).await?;
-        let from = tx.vm(action, id).await?;
-        can::or_not_now(can::vm(&from, action))?;
-        can::or_not_now(can::vapp(&into, Action::VmCreate))?;
-        let wrong = |why: String| Err(Error::field("vapp", why));
-        match () {
-            () if into.id == from.vapp => return wrong(format!("It is in {} already.", into.name)),
-            () if into.org != from.org => return Err(Error::NotFound(Kind::Vapp)),
-            () if into.vdc != from.vdc => {
-                return wrong(format!("{} is in the VDC {}. Copy the VM there instead.", into.name, into.vdc_name));
-            }
-            () => together(&from, &into)?,
-        }
-        if tx.vapp_by_template(from.vapp).await? {
-            return Err(Error::NotNow(
-                "Not now: its vApp was made from a template as it is. Copy the VM instead.".into(),
-            ));
-        }
-        let networks = tx.networks_held(from.nics.iter().filter_map(|n| n.spec.attach.network())).await?;
-        if let Some(inner) = networks.values().find(|n| n.vapp.is_some()) {
-            return Err(Error::NotNow(format!(
-                "Not now: it is on {}, a network of its vApp. Plug its NICs into another network first.",
-                inner.name()
-            )));
-        }
-        tx.vm_move(&from, &into).await?;
-        tx.enqueue(Kind::Vapp, into.id, into.org, into.hub.as_ref().or(from.hub.as_ref())).await?;
-        tx.enqueue(Kind::Vm, id, from.org, from.hub.as_ref()).await?;
-        let (before, after) = (Into(&from.vapp_name), Into(&into.name));
-        let record = Record::new(action, from.org, id, &from.name).of(into.owner).before(&before).after(&after);
-        tx.commit(record.with_open_task()).await
-    })
-    .await
-}
-
-/// The vApp before or after, for the audit.
-struct Into<'a>(&'a str);
-
-impl model::Fields for Into<'_> {
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![("vapp", self.0.to_owned())]
-    }
-}
-
 fn checked_words(title: &str, text: Option<&str>) -> Result<(String, Option<String>)> {
     let mut problems = Problems::default();
     let title = problems.take("name", name::check_title(title));
@@ -242,7 +220,7 @@ fn fits(from: &Vapp, into: &Vdc, action: Action) -> Result<()> {
 }
 
 /// Disks do not travel between hubs. Which hubs there are is not said.
-fn together(from: &Vm, into: &Vapp) -> Result<()> {
+pub(crate) fn together(from: &Vm, into: &Vapp) -> Result<()> {
     match (&from.hub, &into.hub) {
         (Some(here), Some(there)) if here != there => Err(Error::field(
             "vapp",
@@ -252,7 +230,7 @@ fn together(from: &Vm, into: &Vapp) -> Result<()> {
     }
 }
 
-fn copyable(vm: &Vm) -> Result<()> {
+pub(crate) fn copyable(vm: &Vm) -> Result<()> {
     can::or_not_now(can::vm(vm, Action::VmCopy)).map_err(|e| match e {
         Error::NotNow(why) => Error::NotNow(format!("{}: {why}", vm.name)),
         e => e,
@@ -260,17 +238,17 @@ fn copyable(vm: &Vm) -> Result<()> {
 }
 
 /// Where a copy goes.
-struct Reach {
+pub(crate) struct Reach {
     /// Another VDC.
-    elsewhere: bool,
+    pub elsewhere: bool,
     /// What its NICs can be plugged into.
-    networks: Vec<Network>,
+    pub networks: Vec<Network>,
     /// The networks that come along, and what they are there.
-    anew: BTreeMap<NetworkId, NetworkId>,
+    pub anew: BTreeMap<NetworkId, NetworkId>,
 }
 
 /// With the original's sizing policy where the VDC may use it, else with its numbers.
-async fn sized(tx: &mut Write<'_>, vdc: VdcId, vm: &Vm, mut twin: VmSpec) -> Result<VmSpec> {
+pub(crate) async fn sized(tx: &mut Write<'_>, vdc: VdcId, vm: &Vm, mut twin: VmSpec) -> Result<VmSpec> {
     if let Some((policy, _)) = &vm.sizing {
         match tx.sizing_of_vdc(vdc, *policy).await? {
             Some(_) => twin.sizing = Some(*policy),
@@ -283,7 +261,7 @@ async fn sized(tx: &mut Write<'_>, vdc: VdcId, vm: &Vm, mut twin: VmSpec) -> Res
 }
 
 /// The same machine under another name, with disks made from its disks and without discs.
-fn twin(vm: &Vm, name: &str, reach: &Reach) -> VmSpec {
+pub(crate) fn twin(vm: &Vm, name: &str, reach: &Reach) -> VmSpec {
     let disks = vm.disks.iter().filter(|d| d.own()).map(|d| {
         let volume = if d.volume.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.volume.clone() };
         Disk {

@@ -11,11 +11,12 @@ use model::{
     decide::authorize,
     guest::{GuestSettings, Property, is_windows},
     name,
-    network::NetworkSpec,
-    nic::{Attach, IpMode, Nic},
+    network::{Network, NetworkSpec},
+    nic::{Attach, IpMode, Nic, NicSpec},
     vm::Vm,
 };
 use rand::Rng;
+use std::net::Ipv4Addr;
 use store::{Record, Write};
 
 /// A VM with what its guest is told, as far as the one who asks may know.
@@ -117,6 +118,7 @@ pub async fn set(
         check(&after, &mut problems);
         problems.done()?;
         after = with_password(after);
+        after.named |= name != vm.computer_name;
         let passwords = |g: &GuestSettings| (g.set_password, g.auto_password, g.password.clone(), g.reset_password);
         if passwords(&before) != passwords(&after) {
             authorize(actor, Action::VmPassword, vm.resource(actor))?;
@@ -136,7 +138,7 @@ pub async fn set(
 
 /// What is not shown to everybody comes back empty from a form, and stays then.
 pub fn as_saved(before: &GuestSettings, wished: GuestSettings) -> GuestSettings {
-    let mut after = GuestSettings { run: before.run + 1, ..wished };
+    let mut after = GuestSettings { run: before.run + 1, named: before.named || wished.named, ..wished };
     if after.set_password && after.password.is_empty() && before.auto_password == after.auto_password {
         after.password = before.password.clone();
     }
@@ -158,10 +160,39 @@ pub struct Preview {
     pub text: String,
 }
 
-/// What the guest of such a VM will be told, with its secrets left out. What its NICs add is not known before it is made.
-pub fn preview(computer_name: &str, os: &str, settings: &GuestSettings) -> Result<Vec<Preview>> {
-    shown(computer_name, os, settings, Vec::new())
+/// In a preview: what is known only when the VM is made.
+const LATER_MAC: &str = "(given when it is made)";
+const LATER_ADDRESS: &str = "(from the pool)";
+
+/// What the guest of such a VM will be told, with its secrets left out. `nics`: as they are asked for, on some of these networks.
+pub fn preview(
+    computer_name: &str,
+    os: &str,
+    settings: &GuestSettings,
+    nics: &[NicSpec],
+    networks: &[Network],
+) -> Result<Vec<Preview>> {
+    // an address that nothing has stands for the one that is not known yet
+    let stands_in = |n: &NicSpec| Ipv4Addr::new(0, 0, 0, u8::try_from(n.index).unwrap_or(0).saturating_add(1));
+    let told = |n: &NicSpec| {
+        let network = networks.iter().find(|k| Some(k.id) == n.attach.network()).map(|k| &k.spec);
+        let address = if n.mode == IpMode::Pool { Some(stands_in(n)) } else { n.address };
+        let mac = if n.mac.is_empty() { LATER_MAC } else { &n.mac };
+        guest_nic(&NicSpec { address, ..n.clone() }, mac, network)
+    };
+    let cards = nics.iter().filter(|n| n.attach != Attach::Nothing).map(told).collect();
+    let mut files = shown(computer_name, os, settings, cards)?;
+    for file in files.iter_mut().filter(|f| [NETWORK_CONFIG, ANSWERS].contains(&f.name.as_str())) {
+        file.text = file.text.replace(&LATER_MAC.to_uppercase(), LATER_MAC);
+        for n in nics.iter().filter(|n| n.mode == IpMode::Pool) {
+            file.text = file.text.replace(&format!("{}/", stands_in(n)), &format!("{LATER_ADDRESS}/"));
+        }
+    }
+    Ok(files)
 }
+
+const NETWORK_CONFIG: &str = "network-config";
+const ANSWERS: &str = "unattend.xml";
 
 /// The same for a VM that is there, with its NICs where they have addresses of ours.
 pub async fn preview_of(
@@ -174,13 +205,18 @@ pub async fn preview_of(
     let mut known = network::in_reach(d, actor, vm.vdc).await?;
     known.extend(vapp_network::list(d, actor, vm.vapp).await?);
     let of = |id| known.iter().find(|n| n.id == id).map(|n| &n.spec);
-    let told = |n: &Nic| guest_nic(n, n.spec.attach.network().and_then(of));
+    let told = |n: &Nic| {
+        let mac = if n.spec.mac.is_empty() { &n.seen_mac } else { &n.spec.mac };
+        guest_nic(&n.spec, mac, n.spec.attach.network().and_then(of))
+    };
     let nics: Vec<GuestNic> = vm.nics.iter().filter(|n| n.spec.attach != Attach::Nothing).map(told).collect();
-    shown(computer_name, &vm.os, settings, nics)
+    let computer_name = if computer_name.is_empty() { &vm.computer_name } else { computer_name };
+    let named = settings.named || *computer_name != vm.computer_name;
+    shown(computer_name, &vm.os, &GuestSettings { named, ..settings.clone() }, nics)
 }
 
-fn guest_nic(n: &Nic, network: Option<&NetworkSpec>) -> GuestNic {
-    let address = match (n.spec.mode, n.spec.address, network) {
+fn guest_nic(n: &NicSpec, mac: &str, network: Option<&NetworkSpec>) -> GuestNic {
+    let address = match (n.mode, n.address, network) {
         (_, Some(address), Some(network)) => GuestAddress::Static {
             address,
             prefix: network.prefix,
@@ -191,8 +227,7 @@ fn guest_nic(n: &Nic, network: Option<&NetworkSpec>) -> GuestNic {
         (IpMode::Dhcp, ..) => GuestAddress::Dhcp,
         _ => GuestAddress::None,
     };
-    let mac = if n.spec.mac.is_empty() { &n.seen_mac } else { &n.spec.mac };
-    GuestNic { mac: mac.clone(), primary: n.spec.primary, address }
+    GuestNic { mac: mac.to_owned(), primary: n.primary, address }
 }
 
 fn shown(computer_name: &str, os: &str, settings: &GuestSettings, nics: Vec<GuestNic>) -> Result<Vec<Preview>> {
@@ -218,11 +253,11 @@ fn shown(computer_name: &str, os: &str, settings: &GuestSettings, nics: Vec<Gues
         }
         files.extend(words(&init.customize));
         if !init.network_data.is_empty() {
-            files.push(Preview { name: "network-config".into(), text: laid_out(&init.network_data) });
+            files.push(Preview { name: NETWORK_CONFIG.into(), text: laid_out(&init.network_data) });
         }
     }
     if let Some((name, customize)) = &told.unattend {
-        files.push(Preview { name: "unattend.xml".into(), text: customize::unattend(name, customize) });
+        files.push(Preview { name: ANSWERS.into(), text: customize::unattend(name, customize) });
         files.extend(words(&Customize { password: None, ..customize.clone() }));
     }
     let environment = Told { environment: told.environment, ..Told::default() };
@@ -283,7 +318,8 @@ pub fn told(computer_name: &str, os: &str, preference: &str, g: &GuestSettings, 
         (computer_name.to_owned(), customize)
     });
     let given = !g.user_data.trim().is_empty() || !g.ssh_keys.is_empty();
-    let ours = !init.customize.is_empty() || !network_data.is_empty();
+    let name = g.enabled && g.named && unattend.is_none();
+    let ours = name || !init.customize.is_empty() || !network_data.is_empty();
     let environment = g.properties.iter().map(|p| (p.key.clone(), p.value.clone())).collect();
     Told { cloud_init: (given || ours).then_some(CloudInit { network_data, ..init }), unattend, environment }
 }
@@ -322,7 +358,7 @@ mod tests {
             ..GuestSettings::default()
         };
         for os in ["Ubuntu 24.04", "Windows Server 2022"] {
-            let files = preview("web", os, &settings).expect("good");
+            let files = preview("web", os, &settings, &[], &[]).expect("good");
             let all = format!("{files:?}");
             assert!(!all.contains("hunter2") && all.contains("(not shown)"), "{all}");
             assert!(all.contains("echo hello") && all.contains("ovf-env.xml"), "{all}");

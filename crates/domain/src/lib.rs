@@ -18,6 +18,7 @@ pub mod keys;
 pub mod lease;
 pub mod media;
 pub mod metadata;
+pub mod moves;
 pub mod network;
 pub mod nic;
 pub mod org;

@@ -19,7 +19,7 @@ pub(crate) async fn hold<'a>(
 }
 
 /// `vm`: the machine that has them already, if it is one.
-async fn hold_for<'a>(
+pub(crate) async fn hold_for<'a>(
     tx: &mut Write<'_>,
     (org, vdc, vapp): (OrgId, VdcId, VappId),
     vm: Option<&Vm>,

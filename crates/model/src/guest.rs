@@ -34,6 +34,8 @@ pub struct GuestSettings {
     pub properties: Vec<Property>,
     /// Counts the changes: a guest does each of them once.
     pub run: i32,
+    /// Somebody gave its computer another name: that is something to tell by itself.
+    pub named: bool,
 }
 
 impl Default for GuestSettings {
@@ -51,6 +53,7 @@ impl Default for GuestSettings {
             user_data: String::new(),
             properties: Vec::new(),
             run: 0,
+            named: false,
         }
     }
 }

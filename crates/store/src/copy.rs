@@ -1,7 +1,11 @@
 //! Copies and moves of vApps and VMs.
 use crate::{Authorized, Claim, Store, Write, constraint::mapped};
 use model::{
-    Action, Actor, HubId, Kind, OrgId, Result, UserId, VappId, VmId, event::Change, quota::Amount, vapp::Vapp, vm::Vm,
+    Action, Actor, HubId, Kind, OrgId, Result, UserId, VappId, VmId,
+    event::Change,
+    quota::Amount,
+    vapp::Vapp,
+    vm::{Power, Vm},
 };
 use uuid::Uuid;
 
@@ -11,7 +15,7 @@ macro_rules! copying_vm {
     () => {
         "coalesce((select a2.name from vms c join vapps a2 on a2.id = c.vapp_id where c.copy_of = t.id and t.obs_state <> 'missing' \
           and c.gone_at is null and c.deleted_at is null and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
-          or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
+          or c.moved_from = t.id or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
           (select x.name from images i join item_versions w on w.id = i.version_id join templates x on x.id = w.template_id \
            where i.vm_id = t.id and t.obs_state <> 'missing' and w.ready_at is null and w.deleted_at is null \
            and not exists (select from images o join hub_images h on h.image_id = o.id where o.version_id = w.id and h.problem <> '') limit 1), '') as copying"
@@ -34,7 +38,7 @@ macro_rules! copying_vapp {
         "coalesce((select a2.name from vms s join vms c on c.copy_of = s.id join vapps a2 on a2.id = c.vapp_id where s.vapp_id = t.id \
           and s.gone_at is null and s.obs_state <> 'missing' and c.gone_at is null and c.deleted_at is null \
           and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
-          or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
+          or c.moved_from = s.id or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
           (select a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), \
           (select x.name from vms s join images i on i.vm_id = s.id join item_versions w on w.id = i.version_id join templates x on x.id = w.template_id \
            where s.vapp_id = t.id and s.gone_at is null and s.obs_state <> 'missing' and w.ready_at is null and w.deleted_at is null \
@@ -86,12 +90,17 @@ impl Store {
         }))
     }
 
+    /// Who ends what others began.
+    pub(crate) async fn operator(&self) -> Result<Actor> {
+        let provider = sqlx::query!("select id, name from organizations where is_provider").fetch_one(&self.pool).await;
+        let provider = provider.map_err(mapped)?;
+        Ok(Actor::operator(OrgId(provider.id), &provider.name))
+    }
+
     /// All of a moved vApp is there: the one it comes from is deleted, and what was its goes to the new one. True: it is
     /// being deleted. Only by the worker that holds the new one, and not if that is not wanted any more.
     pub async fn vapp_move_end(&self, c: &Claim, from: VappId) -> Result<bool> {
-        let provider = sqlx::query!("select id, name from organizations where is_provider").fetch_one(&self.pool).await;
-        let provider = provider.map_err(mapped)?;
-        let actor = Actor::operator(OrgId(provider.id), &provider.name);
+        let actor = self.operator().await?;
         let mut tx = self.write(&actor).await?;
         let ours = sqlx::query_scalar!(
             r#"select exists (select from work where kind = 'vapp' and id = $1 and lease_epoch = $2) as "ours!"
@@ -121,7 +130,10 @@ impl Store {
         }
         tx.vapp_delete(&old).await?;
         tx.enqueue(Kind::Vapp, old.id, old.org, old.hub.as_ref()).await?;
-        for (vm, org, hub) in tx.twins_of(VappId(c.id)).await? {
+        for (vm, org, hub, starts) in tx.twins_of(VappId(c.id)).await? {
+            if starts {
+                tx.vm_set_power(vm, Power::On).await?;
+            }
             tx.enqueue(Kind::Vm, vm, org, hub.as_ref()).await?;
         }
         let (org, owner, kind, id) = (old.org, old.owner, Kind::Vapp, Some(old.id.0));
@@ -154,17 +166,24 @@ impl Write<'_> {
         made.fetch_one(&mut *self.tx).await.map_err(mapped)
     }
 
-    /// Into another vApp of its VDC, whose owner has it from then on.
-    pub async fn vm_move(&mut self, vm: &Authorized<Vm>, into: &Authorized<Vapp>) -> Result<()> {
+    /// Into another vApp of its VDC, whose owner has it from then on, under a name and with words that may be others.
+    pub async fn vm_move(
+        &mut self,
+        vm: &Authorized<Vm>,
+        into: &Authorized<Vapp>,
+        (name, description): (&str, &str),
+    ) -> Result<()> {
         if vm.owner != into.owner {
             self.vm_give(vm, into.owner).await?;
         }
         sqlx::query!(
-            "update vms set vapp_id = $2, generation = generation + 1, problem = '', version = version + 1, updated_at = now(), updated_by = $3
+            "update vms set vapp_id = $2, name = $4, description = $5, generation = generation + 1, problem = '', version = version + 1, updated_at = now(), updated_by = $3
              where id = $1",
             vm.id.0,
             into.id.0,
-            self.actor.name
+            self.actor.name,
+            name,
+            description
         )
         .execute(&mut *self.tx)
         .await
@@ -285,11 +304,11 @@ impl Write<'_> {
     }
 
     /// The MACs of a machine that goes, to the one that was copied from it.
-    async fn macs_pass_on(&mut self, from: VmId) -> Result<()> {
+    pub(crate) async fn macs_pass_on(&mut self, from: VmId) -> Result<()> {
         let macs = sqlx::query!(
             r#"select n.id, n.mac, t.id as twin from nics n join vms v on v.copy_of = n.vm_id and v.gone_at is null and v.deleted_at is null
                join nics t on t.vm_id = v.id and t.idx = n.idx and t.removed_at is null
-               join vapps a on a.id = v.vapp_id and a.moved_from is not null
+               join vapps a on a.id = v.vapp_id and (a.moved_from is not null or v.moved_from = n.vm_id)
                where n.vm_id = $1 and n.removed_at is null and n.mac <> ''"#,
             from.0
         )
@@ -312,15 +331,15 @@ impl Write<'_> {
     }
 
     /// The machines of a moved vApp, which have other MACs now.
-    async fn twins_of(&mut self, vapp: VappId) -> Result<Vec<(VmId, OrgId, Option<HubId>)>> {
+    async fn twins_of(&mut self, vapp: VappId) -> Result<Vec<(VmId, OrgId, Option<HubId>, bool)>> {
         let rows = sqlx::query!(
             "update vms set nics_set = true, generation = generation + 1, version = version + 1 where vapp_id = $1 and gone_at is null and deleted_at is null
-             returning id, org_id, hub_id",
+             returning id, org_id, hub_id, starts_moved",
             vapp.0
         )
         .fetch_all(&mut *self.tx)
         .await
         .map_err(mapped)?;
-        Ok(rows.into_iter().map(|r| (VmId(r.id), OrgId(r.org_id), r.hub_id.map(HubId))).collect())
+        Ok(rows.into_iter().map(|r| (VmId(r.id), OrgId(r.org_id), r.hub_id.map(HubId), r.starts_moved)).collect())
     }
 }

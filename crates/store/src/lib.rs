@@ -59,6 +59,7 @@ mod vault;
 mod vdc;
 mod vm;
 mod vm_line;
+mod vm_move;
 mod vm_report;
 mod vm_work;
 mod work;

@@ -267,6 +267,32 @@ impl Store {
         Ok(())
     }
 
+    /// What of ours is on the hub, with its vCPUs and memory. Policies that should be there, and are not or with another size, are
+    /// brought there again; these are given.
+    pub async fn sizings_seen(&self, hub: &HubId, there: &[(SizingId, i64, i64)]) -> Result<Vec<SizingId>> {
+        let ids: Vec<Uuid> = there.iter().map(|(id, ..)| id.0).collect();
+        let cpus: Vec<i64> = there.iter().map(|(_, cpus, _)| *cpus).collect();
+        let memory: Vec<i64> = there.iter().map(|(.., memory)| *memory).collect();
+        let lost = sqlx::query_scalar!(
+            "with lost as (update sizing_places s set ready_at = null from sizing_policies p
+                           where p.id = s.policy_id and p.deleted_at is null and s.hub_id = $1 and s.ready_at is not null
+                             and not exists (select from unnest($2::uuid[], $3::bigint[], $4::bigint[]) t (id, cpus, memory_mb)
+                                             where t.id = p.id and t.cpus = p.cpus and t.memory_mb = p.memory_mb)
+                           returning s.policy_id)
+             insert into work (kind, id, org_id) select 'vdcComputePolicy', l.policy_id, o.id from lost l, organizations o where o.is_provider and o.deleted_at is null
+             on conflict (kind, id) do update set wanted = work.wanted + 1, not_before = now(), failing = '' returning id",
+            hub.0,
+            &ids,
+            &cpus,
+            &memory
+        );
+        let lost: Vec<Uuid> = lost.fetch_all(&self.pool).await.map_err(mapped)?;
+        if !lost.is_empty() {
+            self.work_bell.notify_one();
+        }
+        Ok(lost.into_iter().map(SizingId).collect())
+    }
+
     /// It is proven to be gone from there.
     pub async fn sizing_left(&self, c: &Claim, hub: &HubId) -> Result<bool> {
         let done = sqlx::query!(

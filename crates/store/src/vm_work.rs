@@ -53,6 +53,8 @@ pub struct VmWork {
     pub offers: Vec<String>,
     pub nics: Vec<nic::NicWork>,
     /// Its NICs were chosen here: the hub is brought to them.
+    /// It comes from another VDC.
+    pub moved: bool,
     pub nics_set: bool,
     /// NICs or addresses that it still has, and that are not wanted any more.
     pub nics_leaving: bool,
@@ -91,7 +93,7 @@ impl Store {
             r#"select v.id, v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
                       v.preference, v.hardware as "hardware: Json<Hardware>", v.besides as "besides: Json<Besides>", v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
-                      v.deleted_at, v.gone_at, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
+                      v.deleted_at, v.gone_at, v.moved_from, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
                       exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
                               and (n.removed_at is not null or (x.nic_id is not null
@@ -147,6 +149,7 @@ impl Store {
                     revert,
                     offers: r.offers,
                     nics: nics.remove(&r.id).unwrap_or_default(),
+                    moved: r.moved_from.is_some(),
                     nics_set: r.nics_set,
                     nics_leaving: r.nics_leaving,
                     cloud_init: r.cloud_init,

@@ -61,6 +61,7 @@ steps! {
     InstanceDelete "vapp.instance.delete",
     ParametersDelete "vapp.parameters.delete",
     VappMoveEnd "vapp.move.end",
+    VmMoveEnd "vm.move.end",
     VappGone "vapp.gone",
     // a network
     NetworkWant "network.want",

@@ -24,7 +24,8 @@ pub(crate) async fn about_vm(shared: &Shared, id: VmId, vapp: VappId, outcome: &
     }
     let now = shared.store.vm_known(id).await?;
     for task in open.iter().filter(|t| t.kind == Kind::Vm) {
-        let stands = with_outcome(verdict(task.action, now.as_ref()), outcome);
+        let stands = moved_vm(shared, task.action, id, verdict(task.action, now.as_ref())).await?;
+        let stands = with_outcome(stands, outcome);
         write(shared, task, &stands, std::slice::from_ref(&stands)).await?;
     }
     if open.iter().any(|t| t.kind == Kind::Vapp) {
@@ -56,6 +57,14 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
 /// A move has ended when nothing is left where it came from.
 async fn moved(shared: &Shared, action: Action, id: VappId, stands: Verdict) -> Result<Verdict> {
     if action == Action::VappMove && stands == Verdict::Done && shared.store.vapp_move(id).await?.is_some() {
+        return Ok(Verdict::Open { progress: None, message: String::new() });
+    }
+    Ok(stands)
+}
+
+/// The same of a VM that came from another VDC.
+async fn moved_vm(shared: &Shared, action: Action, id: VmId, stands: Verdict) -> Result<Verdict> {
+    if action == Action::VmMove && stands == Verdict::Done && shared.store.vm_move(id).await?.is_some() {
         return Ok(Verdict::Open { progress: None, message: String::new() });
     }
     Ok(stands)
@@ -152,7 +161,10 @@ async fn over(shared: &Shared, kind: Kind, id: Uuid) -> Result<()> {
             Action::VappDelete => continue,
             action if kind == Kind::Vapp => moved(shared, action, VappId(id), together(of_each(action, &vms))).await?,
             Action::VmDelete => verdict(task.action, vms.first()),
-            action => vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm)),
+            action => {
+                let stands = vms.first().map_or_else(|| verdict(action, None), |vm| of_one(action, vm));
+                moved_vm(shared, action, VmId(id), stands).await?
+            }
         };
         if !matches!(stands, Verdict::Open { .. }) {
             let each: Vec<Verdict> = of_each(task.action, &vms).into_iter().map(|(_, stands)| stands).collect();

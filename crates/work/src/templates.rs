@@ -10,9 +10,10 @@ use hub::{
     Client, Key,
     read::{self, InstanceType, ObservedImage, ObservedTemplate},
     resource::{DATA_SOURCES, INSTANCE_TYPES, TEMPLATES, VOLUME_CLAIMS},
+    shape::names::size_of,
     watch::{Event, Follow},
 };
-use model::{HubId, event::Change};
+use model::{HubId, SizingId, event::Change};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -147,8 +148,23 @@ impl Known {
     }
 }
 
+/// Sizes of policies that somebody took away, or that have another size by now, are made again.
+async fn sizes(shared: &Shared, hub: &HubId, known: &Known) -> model::Result<()> {
+    let of = |(name, t): (&String, &InstanceType)| Some((SizingId(size_of(name)?), t.cpus, t.memory_mb));
+    let there: Vec<(SizingId, i64, i64)> =
+        known.types.iter().filter(|(_, t)| t.meta.deleting.is_none()).filter_map(of).collect();
+    for id in shared.store.sizings_seen(hub, &there).await? {
+        tracing::warn!(hub_id = %hub, policy_id = %id, "a sizing policy's instance type was removed or changed by hand, and is made again");
+    }
+    Ok(())
+}
+
 /// False: it could not be written.
 async fn write(shared: &Shared, hub: &HubId, known: &Known) -> bool {
+    if let Err(e) = sizes(shared, hub, known).await {
+        tracing::warn!(hub_id = %hub, error = %e, "a hub's instance types could not be held against the sizing policies");
+        return false;
+    }
     let all = spec::specs(known);
     match at(Step::Templates, shared.store.hub_templates_set(hub, &all)).await {
         Ok(true) => {

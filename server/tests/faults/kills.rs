@@ -55,6 +55,7 @@ fn way(step: Step) -> Way {
         }
         VappSpread => By(Op::AddVm),
         VappMoveEnd => By(Op::Move),
+        VmMoveEnd => By(Op::MoveVmAway),
         TemplateGet | VappAttempted | ParametersMake | ParametersTie | InstanceStand | InstanceMake | InstanceMade
         | VmFind => By(Op::Instantiate),
         InstanceFind | InstanceDelete | ParametersDelete => By(Op::DeleteInstance),

@@ -1,8 +1,8 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
 use domain::{
-    affinity, copy, disk, guest, hub, item, media, network, nic, owner, share, sizing, snapshot, vapp, vapp_network,
-    vdc, vm,
+    affinity, copy, disk, guest, hub, item, media, moves, network, nic, owner, share, sizing, snapshot, vapp,
+    vapp_network, vdc, vm,
 };
 use model::{
     Action, CatalogId, DiskId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
@@ -69,6 +69,7 @@ operations! {
     Copy "copy a vApp",
     Move "move a vApp",
     MoveVm "move a VM",
+    MoveVmAway "move a VM to another VDC",
     CopyVm "copy a VM",
     Capture "capture a vApp",
     Share "share a vApp",
@@ -188,7 +189,9 @@ impl Op {
                 stage.new_vdc(&subject.name).await.unwrap();
                 Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap())
             }
-            Op::DeleteVapp | Op::CopyVm | Op::Capture => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
+            Op::DeleteVapp | Op::CopyVm | Op::MoveVmAway | Op::Capture => {
+                Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap())
+            }
             Op::VdcCreate | Op::VdcChange | Op::VdcDisable | Op::VdcDelete => {
                 if self != Op::VdcCreate {
                     subject.vdc = stage.new_vdc(&subject.name).await.unwrap();
@@ -212,13 +215,17 @@ impl Op {
             subject.vapp = Some(id);
             subject.vm = stage.vms_of(id).await.first().copied();
         }
-        if matches!(self, Op::Copy | Op::Move | Op::CopyVm | Op::Capture) {
+        if matches!(self, Op::Copy | Op::Move | Op::CopyVm | Op::MoveVmAway | Op::Capture) {
             let asked = vapp::power(&stage.app.domain, &stage.admin, vapp.unwrap(), Action::VappPowerOff);
             stage.ask(Action::VappPowerOff, asked).await.unwrap();
             stage.running(vapp.unwrap()).await;
         }
-        if self == Op::MoveVm {
-            stage.compose(vdc, &format!("{}-into", subject.name), &[]).await.unwrap();
+        if matches!(self, Op::MoveVm | Op::MoveVmAway) {
+            let there = match self {
+                Op::MoveVmAway => stage.new_vdc(&subject.name).await.unwrap(),
+                _ => vdc,
+            };
+            stage.compose(there, &format!("{}-into", subject.name), &[]).await.unwrap();
         }
         if matches!(self, Op::DiskEdit | Op::DiskDelete | Op::DiskAttach | Op::DiskDetach) {
             let (d, admin) = (&stage.app.domain, &stage.admin);
@@ -299,10 +306,10 @@ impl Op {
                 let into = VdcId(stage.app.db.text(&sql).await.parse().unwrap());
                 stage.ask(Action::VappMove, copy::move_vapp(d, admin, vapp_id.unwrap(), into)).await?;
             }
-            Op::MoveVm => {
+            Op::MoveVm | Op::MoveVmAway => {
                 let sql = format!("select id::text from vapps where name = '{}-into'", subject.name);
                 let into = VappId(stage.app.db.text(&sql).await.parse().unwrap());
-                stage.ask(Action::VmMove, copy::move_vm(d, admin, vm_id.unwrap(), into)).await?;
+                stage.ask(Action::VmMove, moves::vm(d, admin, vm_id.unwrap(), into, moves::Arrival::default())).await?;
             }
             Op::CopyVm => {
                 let asked = copy::vm(d, admin, vm_id.unwrap(), vapp_id.unwrap(), "twin");

@@ -3,7 +3,11 @@ use crate::{
     stage::{Stage, VMS},
     uploads::Desk,
 };
-use domain::{affinity, copy, item, lease, metadata, network, share, tag, vapp, vapp_network, vdc, vm};
+use domain::{
+    affinity, copy, item, lease, metadata,
+    moves::{self, Arrival},
+    network, share, tag, vapp, vapp_network, vdc, vm,
+};
 use hub::shape::names::size_name;
 use model::{
     Action, Error, Kind, NetworkId, TemplateId, VappId, VdcId, VmId,
@@ -125,19 +129,23 @@ async fn a_vapp_moves_to_another_vdc_with_its_macs_and_leaves_nothing_behind() {
     let dev = stage.other_vdc().await;
     let here = copy::move_vapp(d, admin, first, stage.acme.vdc("prod")).await.err();
     assert!(matches!(here, Some(Error::Invalid(_))));
-    let moved = copy::move_vapp(d, admin, first, dev).await.unwrap().vapp;
+    let words = (Some("shop-b"), Some("elsewhere"));
+    let moved = copy::move_vapp_as(d, admin, first, dev, words, true).await.unwrap().vapp;
     stage.done(moved.0, Action::VappMove).await;
     let now = vapp::get(d, admin, moved).await.unwrap();
-    assert_eq!((now.name.as_str(), now.vdc, now.owner), ("shop", dev, admin.user));
+    assert_eq!(
+        (now.name.as_str(), now.description.as_str(), now.vdc, now.owner),
+        ("shop-b", "elsewhere", dev, admin.user)
+    );
     assert!(vapp::get(d, admin, first).await.is_err(), "it is not in both");
-    let after = stage.stopped(moved).await;
+    // with the MACs of the old ones from their first start on
+    let after = stage.running(moved).await;
+    assert!(after.iter().all(|vm| !vm.restart_needed));
     assert_eq!(macs(&before), macs(&after));
     assert_eq!(stage.hubs.count("one", VMS), before.len());
     let disks: usize = after.iter().map(|v| v.disks.len()).sum();
     stage.until("only the new disks", async || stage.hubs.count("one", VOLUMES) == disks).await;
-    vapp::power(d, admin, moved, Action::VappPowerOn).await.unwrap();
-    let running = stage.running(moved).await;
-    for vm in &running {
+    for vm in &after {
         let object = stage.object(vm).unwrap();
         let card = &object["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"][0];
         assert_eq!(card["macAddress"], vm.nics[0].spec.mac.as_str());
@@ -190,7 +198,7 @@ async fn a_vm_moves_to_another_vapp_as_it_is_and_runs_on() {
     let second =
         vapp::compose(d, admin, stage.acme.vdc("prod"), named("second"), vapp::Guest::default()).await.unwrap().vapp;
     let uid = stage.object(&vms[0]).unwrap()["metadata"]["uid"].clone();
-    copy::move_vm(d, admin, vms[0].id, second).await.unwrap();
+    moves::vm(d, admin, vms[0].id, second, Arrival::default()).await.unwrap();
     stage.done(vms[0].id.0, Action::VmMove).await;
     let now = stage.vm(vms[0].id).await;
     assert_eq!((now.vapp, now.state()), (second, VmState::Running));
@@ -204,8 +212,81 @@ async fn a_vm_moves_to_another_vapp_as_it_is_and_runs_on() {
     assert_eq!(stage.vm(vms[0].id).await.state(), VmState::Running);
     let dev = stage.other_vdc().await;
     let far = vapp::compose(d, admin, dev, named("far"), vapp::Guest::default()).await.unwrap().vapp;
-    let refused = copy::move_vm(d, admin, vms[0].id, far).await.err().unwrap();
-    assert!(format!("{refused:?}").contains("Copy the VM there instead"), "{refused:?}");
+    let refused = moves::vm(d, admin, vms[0].id, far, Arrival::default()).await.err().unwrap();
+    assert!(refused.to_string().contains("a disk that is written can't be copied"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_vm_moves_with_the_name_the_nics_and_the_power_that_are_asked_for_with_it() {
+    let stage = Stage::set().await;
+    let (d, admin, prod) = (&stage.app.domain, &stage.admin, stage.acme.vdc("prod"));
+    let (_, vms) = stage.off("first").await;
+    let flat = network::create(d, admin, prod, net("flat", "10.7.0.10-10.7.0.20")).await.unwrap().id;
+    let second = vapp::compose(d, admin, prod, named("second"), vapp::Guest::default()).await.unwrap().vapp;
+    let mut nics: Vec<NicSpec> = vms[0].nics.iter().map(|n| n.spec.clone()).collect();
+    nics[0] = NicSpec { attach: Attach::Network(flat), mode: IpMode::Pool, address: None, ..nics[0].clone() };
+    let how =
+        Arrival { name: Some("front".into()), description: Some("in front".into()), nics: Some(nics), power_on: true };
+    // all of it or nothing
+    let long = Arrival { name: Some("x".repeat(200)), ..how.clone() };
+    assert!(matches!(moves::vm(d, admin, vms[0].id, second, long).await, Err(Error::Invalid(_))));
+    assert_ne!(stage.vm(vms[0].id).await.vapp, second);
+    moves::vm(d, admin, vms[0].id, second, how).await.unwrap();
+    stage.done(vms[0].id.0, Action::VmMove).await;
+    let now = stage.running(second).await.remove(0);
+    assert_eq!((now.id, now.name.as_str(), now.description.as_str()), (vms[0].id, "front", "in front"));
+    assert_eq!(
+        (now.nics[0].spec.attach, now.nics[0].spec.address),
+        (Attach::Network(flat), Some([10, 7, 0, 10].into()))
+    );
+    assert_eq!(macs(&vms[..1]), macs(&[now]));
+}
+
+#[tokio::test]
+async fn a_vm_moves_to_another_vdc_with_what_belongs_to_it_and_leaves_nothing_behind() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (first, vms) = stage.off("first").await;
+    let (one, rest) = (vms[0].clone(), vms.len() - 1);
+    let entry = Entry { key: "rack".into(), kind: MetaType::String, value: "x".into(), ..Entry::default() };
+    metadata::put(d, admin, Kind::Vm, one.id.0, vec![entry]).await.unwrap();
+    tag::set(d, admin, one.id, vec!["dmz".into()]).await.unwrap();
+    let dev = stage.other_vdc().await;
+    let far = vapp::compose(d, admin, dev, named("far"), vapp::Guest::default()).await.unwrap().vapp;
+    stage.hubs.kill_controller();
+    let how = Arrival { name: Some("front".into()), power_on: true, ..Arrival::default() };
+    let (new, _) = moves::vm(d, admin, one.id, far, how).await.unwrap();
+    for refused in [
+        vm::power(d, admin, one.id, Action::VmPowerOn).await.err(),
+        vm::delete(d, admin, one.id).await.err(),
+        vapp::delete(d, admin, first).await.err(),
+    ] {
+        assert!(refused.unwrap().to_string().contains("It is being copied to far"));
+    }
+    stage.hubs.start_controller(&stage.app);
+    stage.done(new.0, Action::VmMove).await;
+    let now = stage.running(far).await.remove(0);
+    assert_eq!((now.id, now.name.as_str(), now.vdc, now.owner), (new, "front", dev, admin.user));
+    assert!(vm::get(d, admin, one.id).await.is_err(), "it is not in both");
+    assert_eq!(macs(&[one]), macs(&[now.clone()]));
+    let object = stage.object(&now).unwrap();
+    let card = &object["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"][0];
+    assert_eq!(card["macAddress"], now.nics[0].spec.mac.as_str());
+    assert!(!now.restart_needed, "it had its MACs before it started");
+    assert_eq!(metadata::list(d, admin, Kind::Vm, new.0).await.unwrap().1[0].entry.key, "rack");
+    assert_eq!(tag::of_vm(d, admin, new).await.unwrap(), ["dmz"]);
+    assert_eq!(stage.hubs.count("one", VMS), rest + 1);
+    let left = stage.vms(first).await;
+    let disks: usize = left.iter().chain([&now]).map(|v| v.disks.len()).sum();
+    stage.until("only the new disks", async || stage.hubs.count("one", VOLUMES) == disks).await;
+    stage.sums_are_right().await;
+    // one that is given up leaves the original as it was
+    stage.hubs.kill_controller();
+    let (another, _) = moves::vm(d, admin, left[0].id, far, Arrival::default()).await.unwrap();
+    vm::delete(d, admin, another).await.unwrap();
+    stage.hubs.start_controller(&stage.app);
+    vm::power(d, admin, left[0].id, Action::VmPowerOn).await.unwrap();
+    stage.running(first).await;
 }
 
 #[tokio::test]
@@ -279,8 +360,8 @@ async fn a_copy_is_the_same_machines_and_a_move_takes_along_what_belongs_to_them
     let before = stage.stopped(first).await;
     assert_eq!(before.len(), 2);
 
-    let words = ("second", "Ours, once more");
-    let second = copy::vapp_described(d, admin, first, prod, words).await.unwrap().vapp;
+    let words = ("second", Some("Ours, once more"));
+    let second = copy::vapp_described(d, admin, first, prod, words, false).await.unwrap().vapp;
     stage.done(second.0, Action::VappCopy).await;
     assert_eq!(vapp::get(d, admin, second).await.unwrap().description, "Ours, once more");
     let twins = stage.stopped(second).await;

@@ -21,7 +21,7 @@ impl Stage {
     }
 
     /// One of the files that its guest finds, with the parts of an archive unpacked.
-    fn told(&self, vm: &Vm, file: &str) -> String {
+    pub(crate) fn told(&self, vm: &Vm, file: &str) -> String {
         let secret = self.secret(vm).unwrap_or_default();
         let decode = |text: &str| String::from_utf8(BASE64_STANDARD.decode(text).ok()?).ok();
         let whole = secret["data"][file].as_str().and_then(decode).unwrap_or_default();
@@ -32,7 +32,7 @@ impl Stage {
         }
     }
 
-    fn volumes(&self, vm: &Vm) -> Vec<String> {
+    pub(crate) fn volumes(&self, vm: &Vm) -> Vec<String> {
         let object = self.object(vm).unwrap();
         let all = object["spec"]["template"]["spec"]["volumes"].as_array().cloned().unwrap_or_default();
         all.iter().filter_map(|v| v["name"].as_str().map(str::to_owned)).collect()
@@ -138,6 +138,39 @@ async fn a_vm_that_was_told_nothing_gets_its_disc_when_there_is_something_to_tel
     let (twin, _) = domain::copy::vm(d, admin, one.id, one.vapp, "twin").await.unwrap();
     let copied = guest::get(d, admin, twin).await.unwrap().1;
     assert_eq!(copied.script, all_of_it().script);
+}
+
+#[tokio::test]
+async fn another_computer_name_by_itself_reaches_the_guest() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let one = stage.one("bare", "", GuestSettings::default()).await;
+    let again = async |name: &str| {
+        let version = stage.vm(one.id).await.version;
+        guest::set(d, admin, one.id, version, name, GuestSettings::default()).await.unwrap();
+        stage.retold(one.id).await;
+    };
+    again("bare").await;
+    assert!(stage.secret(&one).is_none(), "it has that name already");
+    again("front").await;
+    assert!(stage.told(&one, "userdata").contains("hostname: \"front\""));
+    assert!(stage.volumes(&one).contains(&"cloudinit".to_owned()));
+    again("").await;
+    assert!(stage.told(&one, "userdata").contains("hostname: \"front\""), "it is still to be told");
+    vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
+    let host = async |name: &str| {
+        let vmi = stage.hubs.hub("one").object("kubevirt.io", "virtualmachineinstances", &one.namespace, &one.hub_name);
+        vmi.is_some_and(|vmi| vmi["spec"]["hostname"] == name)
+    };
+    stage.until("its name", async || host("front").await).await;
+    // one that runs has it from its next start on
+    stage.running(one.vapp).await;
+    again("back").await;
+    stage.until("word of a restart", async || stage.vm(one.id).await.restart_needed).await;
+    vm::power(d, admin, one.id, Action::VmPowerOff).await.unwrap();
+    stage.until("its end", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
+    stage.until("its other name", async || host("back").await).await;
 }
 
 #[tokio::test]

@@ -150,6 +150,52 @@ async fn a_vm_gets_its_network_and_its_address_and_leaves_nothing() {
     assert_eq!((made_there(&stage), stage.hubs.count("one", NAD)), (0, 1), "but the VDC's own");
 }
 
+#[tokio::test]
+async fn an_address_that_is_given_later_reaches_the_guest() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let back = made(&stage, stage.acme.vdc("prod"), form("back")).await;
+    let with = || vec![NicSpec::default(), on(1, back, IpMode::Pool)];
+    let off = |name, os: &str| VmSpec { power: Power::Off, os: os.into(), ..machine(name, vec![NicSpec::default()]) };
+    let vms = vec![off("linux", "Ubuntu 24.04"), off("windows", "Microsoft Windows Server 2022")];
+    let id = compose(&stage, "prod", "shop", vms).await.unwrap();
+    stage.until("stopped VMs", async || stage.vms(id).await.iter().all(|v| v.state() == VmState::Stopped)).await;
+    let vms = stage.vms(id).await;
+    let [linux, windows] = ["linux", "windows"].map(|name| vms.iter().find(|v| v.name == name).unwrap());
+    assert_eq!(stage.told(linux, "networkdata"), "", "the VDC's own network tells it");
+    assert!(!stage.told(windows, "unattend.xml").contains("10.7.0."));
+
+    // before its first start
+    set(&stage, linux.id, with()).await.unwrap();
+    stage.until("the address", async || stage.told(linux, "networkdata").contains("10.7.0.10/24")).await;
+    stage.until("its disc", async || stage.volumes(linux).contains(&"cloudinit".to_owned())).await;
+    vm::power(d, admin, linux.id, Action::VmPowerOn).await.unwrap();
+    stage.until("it in the guest", async || stage.vm(linux.id).await.nics[1].seen_ips == ["10.7.0.10"]).await;
+    set(&stage, windows.id, with()).await.unwrap();
+    stage.until("the answers", async || stage.told(windows, "unattend.xml").contains("10.7.0.11/24")).await;
+
+    // while it runs: the card at once, its address before the next start
+    let third = compose(&stage, "prod", "third", vec![machine("third", vec![NicSpec::default()])]).await.unwrap();
+    let third = stage.running(third).await.remove(0);
+    set(&stage, third.id, with()).await.unwrap();
+    stage
+        .until("it is plugged in", async || stage.vm(third.id).await.nics.iter().all(|n| !n.seen_mac.is_empty()))
+        .await;
+    assert!(!stage.vm(third.id).await.restart_needed && stage.told(&third, "networkdata").is_empty());
+    vm::power(d, admin, third.id, Action::VmPowerOff).await.unwrap();
+    stage.until("its end", async || stage.vm(third.id).await.state() == VmState::Stopped).await;
+    vm::power(d, admin, third.id, Action::VmPowerOn).await.unwrap();
+    stage.until("its address", async || stage.vm(third.id).await.nics[1].seen_ips == ["10.7.0.12"]).await;
+    assert!(stage.told(&third, "networkdata").contains("10.7.0.12/24"));
+
+    // and an address that it does not have any more is not told
+    vm::power(d, admin, third.id, Action::VmPowerOff).await.unwrap();
+    stage.until("its end", async || stage.vm(third.id).await.state() == VmState::Stopped).await;
+    set(&stage, third.id, vec![NicSpec::default()]).await.unwrap();
+    stage.until("nothing to tell", async || !stage.volumes(&third).contains(&"cloudinit".to_owned())).await;
+    assert_eq!(stage.told(&third, "networkdata"), "");
+}
+
 trait With {
     fn with(self, address: &str) -> Self;
 }
@@ -371,6 +417,28 @@ async fn a_shared_network_is_the_same_bridge_in_every_vdc_of_a_hub_without_user_
     stage.until("the end", async || stage.app.db.count("vms where gone_at is null").await == 0).await;
     network::delete(d, admin, shared).await.unwrap();
     stage.until("the network's end", async || stage.hubs.count("one", NAD) == 0).await;
+}
+
+#[tokio::test]
+async fn a_preview_before_deploying_shows_the_addresses_that_guests_will_have() {
+    let stage = Stage::set().await;
+    let back = made(&stage, stage.acme.vdc("prod"), form("back")).await.to_string();
+    let browser = stage.app.sign_in("acme", "acme-admin").await;
+    let template = stage.template("web-and-db").await.unwrap();
+    let at = format!("/tenant/acme/templates/{}/deploy", template.id);
+    let opened = browser.get(&at).await.must(200);
+    let typed = [
+        ("name", "shop"),
+        ("vm0-nic0-network", back.as_str()),
+        ("vm0-nic0-mode", "pool"),
+        ("vm1-nic0-network", back.as_str()),
+        ("vm1-nic0-mode", "manual"),
+        ("vm1-nic0-address", "10.7.0.200"),
+    ];
+    let shown = browser.fill_page(&opened, &format!("{at}/preview"), &typed).await.must(200);
+    let shown = shown.says("network-config").says("(from the pool)/24").says("(given when it is made)");
+    shown.says("10.7.0.200/24").says_not("is told nothing");
+    assert_eq!(stage.app.db.count("addresses").await, 0, "nothing is asked for");
 }
 
 #[tokio::test]

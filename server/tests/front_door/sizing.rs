@@ -7,7 +7,7 @@ use model::{
     sizing::SizingSpec,
     task::TaskStatus,
     vapp::VappSpec,
-    vm::{VmSpec, VmState},
+    vm::{Power, VmSpec, VmState},
 };
 
 const TYPES: (&str, &str) = ("instancetype.kubevirt.io", "virtualmachineclusterinstancetypes");
@@ -104,6 +104,69 @@ async fn a_template_is_deployed_and_a_vm_resized_at_a_policys_size() {
     assert_eq!(stage.vm(one.id).await.cpus, 4);
     stage.until("its task", async || stage.task_of(one.id.0, Action::VmResize).await.0 == TaskStatus::Success).await;
     assert_eq!(stage.vm(one.id).await.state(), VmState::Running);
+}
+
+#[tokio::test]
+async fn a_size_that_somebody_takes_away_or_changes_on_a_hub_is_made_again() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let size = stage.size("small", 3, 3072).await;
+    let one = |name: &str| VappSpec {
+        name: name.into(),
+        vms: vec![VmSpec {
+            name: name.into(),
+            cpus: 1,
+            memory_mb: 1024,
+            sizing: Some(size),
+            power: Power::On,
+            ..VmSpec::default()
+        }],
+        ..VappSpec::default()
+    };
+    let id = vapp::compose(d, admin, stage.acme.vdc("prod"), one("a"), Default::default()).await.unwrap().vapp;
+    stage.running(id).await;
+    let (hub, name) = (stage.hubs.hub("one"), size_name(size.0));
+    let there = || hub.object(TYPES.0, TYPES.1, "", &name).map(|o| (*o).clone()).unwrap_or_default();
+    let uid = there()["metadata"]["uid"].clone();
+    hub.delete(TYPES.0, TYPES.1, "", &name).await;
+    stage.until("it again", async || there()["metadata"]["uid"].is_string() && there()["metadata"]["uid"] != uid).await;
+    hub.edit(TYPES.0, TYPES.1, "", &name, |o| o["spec"]["cpu"]["guest"] = 64.into()).unwrap();
+    stage.until("its own size", async || there()["spec"]["cpu"]["guest"] == 3).await;
+    let ready = "sizing_places where ready_at is not null";
+    stage.until("word of it", async || stage.app.db.count(ready).await == 1).await;
+    let id = vapp::compose(d, admin, stage.acme.vdc("prod"), one("b"), Default::default()).await.unwrap().vapp;
+    assert_eq!(stage.running(id).await[0].cpus, 3);
+}
+
+#[tokio::test]
+async fn a_hub_without_instance_types_of_its_own_gets_those_of_policies() {
+    let stage = Stage::set().await;
+    let (d, admin, hub) = (&stage.app.domain, &stage.admin, stage.hubs.hub("one"));
+    stage.hubs.kill_controller();
+    for kind in hub.objects(TYPES.0, TYPES.1) {
+        hub.delete(TYPES.0, TYPES.1, "", kind["metadata"]["name"].as_str().unwrap()).await;
+    }
+    stage.hubs.start_controller(&stage.app);
+    let bare =
+        "hubs where 'instance-types' = any(offers) and coalesce(jsonb_array_length(found -> 'instance_types'), 0) = 0";
+    stage.until("a look at it", async || stage.app.db.count(bare).await == 1).await;
+    let size = stage.size("small", 3, 3072).await;
+    let spec = VappSpec {
+        name: "a".into(),
+        vms: vec![VmSpec {
+            name: "a".into(),
+            cpus: 1,
+            memory_mb: 1024,
+            sizing: Some(size),
+            power: Power::On,
+            ..VmSpec::default()
+        }],
+        ..VappSpec::default()
+    };
+    let id = vapp::compose(d, admin, stage.acme.vdc("prod"), spec, Default::default()).await.unwrap().vapp;
+    let one = stage.running(id).await.remove(0);
+    assert!(stage.on_hub(size));
+    assert_eq!(stage.object(&one).unwrap()["spec"]["instancetype"]["name"], size_name(size.0).as_str());
 }
 
 #[tokio::test]

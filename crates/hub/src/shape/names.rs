@@ -142,8 +142,15 @@ pub fn disk_name(vm: &str, disk: &str) -> String {
 }
 
 /// A sizing policy's instance type.
+const SIZE: &str = "ssvirt-size-";
+
 pub fn size_name(id: Uuid) -> String {
-    format!("ssvirt-size-{id}")
+    format!("{SIZE}{id}")
+}
+
+/// The policy that an instance type is of, by its name.
+pub fn size_of(name: &str) -> Option<Uuid> {
+    name.strip_prefix(SIZE)?.parse().ok()
 }
 
 pub fn cloud_init_name(vm: &str) -> String {

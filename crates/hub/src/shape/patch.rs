@@ -1,8 +1,8 @@
 //! Changes to what is there: merge patches that carry the uid, so that they touch the object we made and no other.
 use crate::Resource;
 use crate::shape::{
-    names::{COMPUTER_NAME, GENERATION},
-    vm::{Identity, Nic, Size, cpu, interfaces, networks},
+    names::{COMPUTER_NAME, GENERATION, slug},
+    vm::{Identity, LONGEST_HOSTNAME, Nic, Size, cpu, interfaces, networks},
 };
 use serde_json::{Map, Value, json};
 
@@ -152,6 +152,12 @@ pub fn identity(uid: &str, id: &Identity, computer_name: &str, generation: i64) 
     let mut labels = id.place.labels_patch();
     labels.extend(id.labels());
     fenced(json!({"metadata": {"labels": labels, "annotations": annotations}}), uid)
+}
+
+/// The host name that its guest has from its next start on, where it asks for one; None: nothing of the name can be one.
+pub fn hostname(uid: &str, computer_name: &str) -> Option<Value> {
+    let name = slug(computer_name, LONGEST_HOSTNAME);
+    (!name.is_empty()).then(|| fenced(json!({"spec": {"template": {"spec": {"hostname": name}}}}), uid))
 }
 
 /// The labels by which it is found, after somebody took one off.

@@ -176,6 +176,8 @@ pub fn virtual_machine(vm: &Vm) -> Value {
     })
 }
 
+pub(super) const LONGEST_HOSTNAME: usize = 63;
+
 fn instance(vm: &Vm) -> Value {
     let with_preference = vm.preference.is_some();
     let mut disks: Vec<Value> = vm.disks.iter().map(|d| disk(d, with_preference)).collect();
@@ -201,7 +203,7 @@ fn instance(vm: &Vm) -> Value {
         "networks": networks(&vm.nics),
         "volumes": volumes,
     });
-    let hostname = names::slug(&vm.computer_name, 63);
+    let hostname = names::slug(&vm.computer_name, LONGEST_HOSTNAME);
     if !hostname.is_empty() {
         spec["hostname"] = json!(hostname);
     }

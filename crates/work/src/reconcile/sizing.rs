@@ -7,8 +7,9 @@ use crate::{
     settle,
 };
 use hub::{
-    Key,
+    Client, Key,
     apply::{Deleted, Owner, Propagation},
+    read,
     resource::INSTANCE_TYPES,
     shape::{
         names::{SIZING_ID, size_name},
@@ -30,6 +31,8 @@ pub(super) async fn first(shared: &Shared, vm: &VmWork, hub: &HubId) -> Result<O
         return Ok(None);
     }
     if let Some(why) = shared.store.sizing_trouble(id).await? {
+        // it is tried again with whatever is wished next
+        shared.store.enqueue(Kind::SizingPolicy, id, vm.org, "").await?;
         return Ok(Some(Outcome::Failed(format!("Its size can't be made on its hub: {why}").into())));
     }
     at(Step::SizingWant, shared.store.sizing_want(id, hub)).await?;
@@ -65,12 +68,26 @@ async fn make(shared: &Shared, claim: &Claim, policy: &SizingWork, hub: &HubId) 
     let owner = Owner::new(SIZING_ID, policy.id);
     let made = client.create_or_adopt(&INSTANCE_TYPES, &manifest, &owner, None);
     let made = told!(at(Step::SizingMake, made).await);
+    if made.adopted && !told!(fits(&client, policy).await) {
+        // it can be made and deleted, and not changed; VMs that run have a revision of their own
+        let key = Key::global(size_name(policy.id.0));
+        let delete = client.delete_fenced(&INSTANCE_TYPES, &key, &made.uid, Propagation::Background);
+        told!(at(Step::SizingDelete, delete).await);
+        return Ok(Outcome::Wait(SOON, "Its size was changed on the hub by hand, and is made anew.".into()));
+    }
     if !at(Step::SizingMade, shared.store.sizing_made(claim, hub, &made.uid)).await? {
         // what was just made may come after the policy's end: it is looked at again
         shared.store.sizing_again(policy.id, hub).await?;
         return Ok(Outcome::Retry(None, "another worker took it over".into()));
     }
     Ok(Outcome::Done)
+}
+
+/// Has what is there the policy's size?
+async fn fits(client: &Client, policy: &SizingWork) -> hub::Result<bool> {
+    let there = client.get(&INSTANCE_TYPES, &Key::global(size_name(policy.id.0))).await?;
+    let size = read::instance_type(&there).map(|t| (t.cpus, t.memory_mb));
+    Ok(size == Some((policy.cpus.into(), policy.memory_mb)))
 }
 
 async fn remove(shared: &Shared, claim: &Claim, policy: &SizingWork) -> Result<Outcome> {

@@ -5,6 +5,7 @@ mod apply;
 mod disks;
 mod guest;
 mod labels;
+mod moves;
 mod nics;
 mod remove;
 mod snapshots;
@@ -47,7 +48,13 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
     if vm.gone {
         return Ok(Outcome::Done);
     }
-    let outcome = if vm.deleted { remove::remove(shared, claim, &vm).await? } else { keep(shared, claim, &vm).await? };
+    let outcome = match vm.deleted {
+        true => remove::remove(shared, claim, &vm).await?,
+        false => match keep(shared, claim, &vm).await? {
+            Outcome::Done if vm.moved => moves::go_on(shared, claim, vm.id).await?,
+            other => other,
+        },
+    };
     if let Outcome::Failed(why) = &outcome {
         at(Step::VmProblem, shared.store.vm_problem(claim, &why.plain)).await?;
     }

@@ -212,6 +212,59 @@ async fn machines_are_added_to_a_vapp_and_taken_out_by_recomposing_it() {
 }
 
 #[tokio::test]
+async fn what_is_moved_has_the_name_the_words_and_the_power_that_are_asked_for_with_it() {
+    let c = Clients::set().await;
+    let first = c.instantiate("office", "ubuntu-24.04").await;
+    c.act(&format!("{first}/action/undeploy"), "").await;
+    let compose = format!("{}/action/composeVApp", c.vdc());
+    let second = c.admin.post(&compose, "<ComposeVAppParams name=\"second\"/>").await.must(201).attr("href");
+    let vapp = c.admin.get(&first).await.must(200);
+    let at = vapp.text.find("/api/vApp/vm-").unwrap();
+    let vm = vapp.text[at..at + 13 + 36].to_owned();
+    // within its VDC it is the same machine
+    let body = format!(
+        "<RecomposeVAppParams powerOn=\"true\"><SourcedItem sourceDelete=\"true\"><Source href=\"http://x{vm}\" name=\"office\"/>\
+         <VmGeneralParams><Name>moved</Name><Description>in another room</Description></VmGeneralParams>\
+         <InstantiationParams><NetworkConnectionSection/></InstantiationParams></SourcedItem></RecomposeVAppParams>"
+    );
+    c.act(&format!("{second}/action/recomposeVApp"), &body).await;
+    let now = c.admin.get(&vm).await.must(200).text;
+    assert!(now.contains("name=\"moved\"") && now.contains("<Description>in another room<"), "{now}");
+    assert!(now.contains("status=\"4\"") && !now.contains("<NetworkConnection "), "{now}");
+    assert!(!c.admin.get(&first).await.must(200).text.contains("<Vm "), "it is not in both");
+
+    // a whole vApp into another VDC
+    c.act(&format!("{second}/action/undeploy"), "").await;
+    let dev = c.stage.app.vdc(c.stage.acme.id, "dev").await;
+    let body = format!(
+        "<CloneVAppParams name=\"third\" powerOn=\"true\"><Description>far away</Description><Source href=\"{second}\"/>\
+         <IsSourceDelete>true</IsSourceDelete></CloneVAppParams>"
+    );
+    let made = c.admin.post(&format!("/api/vdc/{dev}/action/cloneVApp"), &body).await.must(201);
+    let third = made.attr("href");
+    c.succeeded(made).await;
+    let now = c.admin.get(&third).await.must(200).text;
+    assert!(
+        now.contains("name=\"third\"") && now.contains("<Description>far away<") && now.contains("status=\"4\""),
+        "{now}"
+    );
+    c.admin.get(&second).await.must(403);
+
+    // and a machine of it back again, into a vApp of the first VDC
+    c.act(&format!("{third}/action/undeploy"), "").await;
+    let at = now.find("/api/vApp/vm-").unwrap();
+    let vm = &now[at..at + 13 + 36];
+    let body = format!(
+        "<RecomposeVAppParams><SourcedItem sourceDelete=\"true\"><Source href=\"http://x{vm}\"/>\
+         <VmGeneralParams><Name>back</Name></VmGeneralParams></SourcedItem></RecomposeVAppParams>"
+    );
+    c.act(&format!("{first}/action/recomposeVApp"), &body).await;
+    let now = c.admin.get(&first).await.must(200).text;
+    assert!(now.contains("<Vm name=\"back\""), "{now}");
+    c.admin.get(vm).await.must(403);
+}
+
+#[tokio::test]
 async fn a_copy_of_a_machine_is_called_as_its_source_is_given_a_name() {
     let c = Clients::set().await;
     let href = c.instantiate("office", "ubuntu-24.04").await;

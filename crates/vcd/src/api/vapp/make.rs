@@ -193,12 +193,13 @@ async fn clone(ask: Ask) -> Result<Answer> {
     let vdc: VdcId = ask.id(Kind::Vdc)?;
     let source = body.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
     let from = referred(source, Kind::Vapp)?;
+    let (text, on) = (body.word("Description"), body.on("powerOn")?);
     let asked = match body.on("IsSourceDelete")? {
-        true => copy::move_vapp(ask.d(), &ask.actor, from, vdc).await?,
-        false => match body.word("Description") {
-            Some(text) => copy::vapp_described(ask.d(), &ask.actor, from, vdc, (title(&body)?, text)).await?,
-            None => copy::vapp(ask.d(), &ask.actor, from, vdc, title(&body)?).await?,
-        },
+        true => {
+            let name = body.attr("name").map(str::trim).filter(|n| !n.is_empty());
+            copy::move_vapp_as(ask.d(), &ask.actor, from, vdc, (name, text), on).await?
+        }
+        false => copy::vapp_described(ask.d(), &ask.actor, from, vdc, (title(&body)?, text), on).await?,
     };
     made(&ask, asked, "vdcCopyVapp").await
 }

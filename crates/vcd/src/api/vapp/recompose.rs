@@ -13,6 +13,7 @@ use crate::{
 };
 use domain::{
     copy, media as discs,
+    moves::{self, Arrival},
     recompose::{self, Change},
     vapp, vm,
 };
@@ -42,7 +43,7 @@ async fn recompose(ask: Ask) -> Result<Answer> {
         description: body.child("Description").map(|d| d.text.trim().to_owned()),
         ..Change::default()
     };
-    let mut copies: Vec<(VmId, String, Option<Vec<model::nic::NicSpec>>, bool)> = Vec::new();
+    let mut copies: Vec<(VmId, Arrival, bool)> = Vec::new();
     let mut inserts: Vec<(String, TemplateId)> = Vec::new();
     for item in body.all("SourcedItem") {
         let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
@@ -55,11 +56,9 @@ async fn recompose(ask: Ask) -> Result<Answer> {
             Source::Vm(vm) => {
                 // Terraform says it in the source itself
                 let said = source.attr("name").map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned);
-                let name = match w.each.name.or(said) {
-                    Some(name) => name,
-                    None => name_of(&ask, vm).await?,
-                };
-                copies.push((vm, name, w.nics, item.on("sourceDelete")?));
+                let description = Some(w.each.description).filter(|text| !text.is_empty());
+                let how = Arrival { name: w.each.name.or(said), description, nics: w.nics, power_on: on };
+                copies.push((vm, how, item.on("sourceDelete")?));
             }
         }
     }
@@ -93,33 +92,44 @@ async fn recompose(ask: Ask) -> Result<Answer> {
             discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
         }
     }
-    for (from, name, wanted, goes) in copies {
-        last = Some(copied(&ask, from, id, &name, wanted, goes, on).await?);
+    for (from, how, goes) in copies {
+        last = Some(match goes {
+            true => moved(&ask, from, id, how).await?,
+            false => copied(&ask, from, id, how).await?,
+        });
     }
     task::accepted(&ask, last).await
 }
 
-/// A machine that is there, copied or moved into the vApp; then its cards, and its power.
-async fn copied(
-    ask: &Ask,
-    from: VmId,
-    into: VappId,
-    name: &str,
-    wanted: Option<Vec<model::nic::NicSpec>>,
-    goes: bool,
-    on: bool,
-) -> Result<TaskId> {
-    let none = || Error::Internal("an operation began no task".into());
-    if goes {
-        return copy::move_vm(ask.d(), &ask.actor, from, into).await?.ok_or_else(none);
+fn no_task() -> Error {
+    Error::Internal("an operation began no task".into())
+}
+
+/// A machine that is there, moved into the vApp, with what is asked for it there.
+async fn moved(ask: &Ask, from: VmId, into: VappId, mut how: Arrival) -> Result<TaskId> {
+    if let Some(wanted) = how.nics.take() {
+        how.nics = Some(nics::kept(&vm::get(ask.d(), &ask.actor, from).await?, &wanted));
     }
-    let (new, task) = copy::vm(ask.d(), &ask.actor, from, into, name).await?;
-    let mut last = task.ok_or_else(none)?;
-    if let Some(wanted) = wanted {
+    moves::vm(ask.d(), &ask.actor, from, into, how).await?.1.ok_or_else(no_task)
+}
+
+/// A machine that is there, copied into the vApp; then its words, its cards, and its power.
+async fn copied(ask: &Ask, from: VmId, into: VappId, how: Arrival) -> Result<TaskId> {
+    let name = match how.name {
+        Some(name) => name,
+        None => name_of(ask, from).await?,
+    };
+    let (new, task) = copy::vm(ask.d(), &ask.actor, from, into, &name).await?;
+    let mut last = task.ok_or_else(no_task)?;
+    if let Some(text) = how.description {
+        let vm = vm::get(ask.d(), &ask.actor, new).await?;
+        vm::edit(ask.d(), &ask.actor, new, vm.version, &vm.name, &text).await?;
+    }
+    if let Some(wanted) = how.nics {
         let vm = vm::get(ask.d(), &ask.actor, new).await?;
         last = nics::set_nics(ask, &vm, wanted).await?.unwrap_or(last);
     }
-    if on {
+    if how.power_on {
         // it starts when its disks are there; what can't be started is told by the task of the copy
         let copy = domain::task::wait(ask.d(), &ask.actor, last, COPY).await?;
         if copy.status != TaskStatus::Error {

@@ -221,8 +221,8 @@ pub(crate) async fn apply(ask: &Ask, id: VmId, nics: Vec<NicSpec>, doing: Action
     }
 }
 
-/// None: they are so already.
-pub(crate) async fn set_nics(ask: &Ask, vm: &Vm, nics: Vec<NicSpec>) -> Result<Option<model::TaskId>> {
+/// As they are asked for, with what is not said of those that are there.
+pub(crate) fn kept(vm: &Vm, nics: &[NicSpec]) -> Vec<NicSpec> {
     let keeps = |n: &NicSpec| {
         let known = vm.nics.iter().find(|k| k.spec.index == n.index).map(|k| &k.spec);
         // a card that is not said to be another one keeps its name and its finer kind
@@ -242,6 +242,12 @@ pub(crate) async fn set_nics(ask: &Ask, vm: &Vm, nics: Vec<NicSpec>) -> Result<O
     };
     let mut nics: Vec<NicSpec> = nics.iter().map(keeps).collect();
     nics.sort_by_key(|n| n.index);
+    nics
+}
+
+/// None: they are so already.
+pub(crate) async fn set_nics(ask: &Ask, vm: &Vm, nics: Vec<NicSpec>) -> Result<Option<model::TaskId>> {
+    let nics = kept(vm, &nics);
     let same = |a: &NicSpec, b: &NicSpec| {
         let address = a.mode != IpMode::Manual || a.address == b.address;
         (a.index, a.attach, a.mode, &a.mac, a.connected, a.primary, a.adapter)

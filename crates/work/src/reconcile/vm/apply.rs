@@ -100,7 +100,7 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     let Some(now) = read::vm(&found) else {
         return Ok(Some(Outcome::Retry(None, "the hub's VM can't be read".into())));
     };
-    let secret = unless_changed!(guest::look(on, vm).await);
+    let secret = unless_changed!(guest::look(on, vm, &found).await);
     if !at(Step::VmHolds, shared.store.claim_holds(claim)).await? {
         return Ok(Some(lost()));
     }
@@ -181,7 +181,7 @@ pub(super) async fn rename(shared: &Shared, claim: &Claim, names: i64, on: &Mach
     Ok(if at(Step::VmNamed, shared.store.vm_named(claim, names)).await? { Outcome::Done } else { lost() })
 }
 
-/// What brings its names, its size, its neighbours and its NICs to what was asked for, in one change.
+/// What brings its names, its size, its host name, its neighbours and its NICs to what was asked for, in one change.
 fn changes(vm: &VmWork, on: &Machine<'_>, now: &read::VmPart, found: &Value) -> Value {
     let mut change = patch::identity(on.uid, &identity(vm, on.there), &vm.computer_name, vm.generation);
     let as_asked = match size(vm) {
@@ -194,6 +194,11 @@ fn changes(vm: &VmWork, on: &Machine<'_>, now: &read::VmPart, found: &Value) -> 
     };
     if !as_asked {
         change = patch::and(change, patch::resize(on.uid, &size(vm)));
+    }
+    if vm.guest_changed
+        && let Some(name) = patch::hostname(on.uid, &vm.computer_name)
+    {
+        change = patch::and(change, name);
     }
     if let Some(firmware) = hardware::patch(&vm.hardware) {
         change = patch::and(change, firmware);

@@ -40,8 +40,9 @@ pub(super) async fn told(shared: &Shared, vm: &VmWork) -> Result<Told> {
 }
 
 /// The Secret, if anything of it may have to change; null: there is none. Who looks does so before it is made sure that the work is still ours.
-pub(super) async fn look(on: &Machine<'_>, vm: &VmWork) -> hub::Result<Option<Value>> {
-    let addresses = vm.nics_set && !nics::guest_data(&vm.nics).is_empty();
+/// `found`: the VM as it was read.
+pub(super) async fn look(on: &Machine<'_>, vm: &VmWork, found: &Value) -> hub::Result<Option<Value>> {
+    let addresses = vm.nics_set && (!runs(found) || !nics::guest_data(&vm.nics).is_empty());
     if vm.instance_of.is_some() || !(vm.guest_changed || addresses) {
         return Ok(None);
     }
@@ -50,6 +51,11 @@ pub(super) async fn look(on: &Machine<'_>, vm: &VmWork) -> hub::Result<Option<Va
         Err(hub::Error::NotFound(_)) => Ok(Some(Value::Null)),
         Err(e) => Err(e),
     }
+}
+
+/// Has it an instance?
+fn runs(vm: &Value) -> bool {
+    vm["status"]["created"] == true
 }
 
 fn key(on: &Machine<'_>, vm: &VmWork) -> Key {
@@ -75,7 +81,8 @@ pub(super) async fn bring(
     secret: &Value,
     now: Value,
 ) -> Result<Brought> {
-    if !vm.guest_changed {
+    // another disc would keep the NICs of a running VM from being plugged in: it comes before its next start
+    if !vm.guest_changed && runs(&now) {
         got!(readdressed(vm, on, secret).await);
         return Ok(Brought::Here(now));
     }
@@ -112,13 +119,12 @@ pub(super) async fn bring(
     }
 }
 
-/// A guest that was told of its addresses once is told of others from its next start on. Its discs stay as they are: another
-/// one would keep the NICs of a running VM from being plugged in.
+/// A running guest that was told of its addresses once finds others where it found those. Its discs stay as they are.
 async fn readdressed(vm: &VmWork, on: &Machine<'_>, secret: &Value) -> hub::Result<()> {
     let ours = secret["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str();
     let data = encoded(&nics::guest_data(&vm.nics));
     match secret["data"]["networkdata"].as_str() {
-        Some(told) if ours && told != data => {
+        Some(told) if ours && told != data && !data.is_empty() => {
             let uid = secret["metadata"]["uid"].as_str().unwrap_or_default();
             let change = patch::fenced(json!({"data": {"networkdata": data}}), uid);
             let change = patch::unchanged_since(change, secret);
