@@ -128,7 +128,7 @@ async fn a_size_that_somebody_takes_away_or_changes_on_a_hub_is_made_again() {
     let (hub, name) = (stage.hubs.hub("one"), size_name(size.0));
     let there = || hub.object(TYPES.0, TYPES.1, "", &name).map(|o| (*o).clone()).unwrap_or_default();
     let uid = there()["metadata"]["uid"].clone();
-    hub.delete(TYPES.0, TYPES.1, "", &name).await;
+    assert!(hub.remove(TYPES.0, TYPES.1, "", &name).unwrap());
     stage.until("it again", async || there()["metadata"]["uid"].is_string() && there()["metadata"]["uid"] != uid).await;
     hub.edit(TYPES.0, TYPES.1, "", &name, |o| o["spec"]["cpu"]["guest"] = 64.into()).unwrap();
     stage.until("its own size", async || there()["spec"]["cpu"]["guest"] == 3).await;
@@ -144,7 +144,7 @@ async fn a_hub_without_instance_types_of_its_own_gets_those_of_policies() {
     let (d, admin, hub) = (&stage.app.domain, &stage.admin, stage.hubs.hub("one"));
     stage.hubs.kill_controller();
     for kind in hub.objects(TYPES.0, TYPES.1) {
-        hub.delete(TYPES.0, TYPES.1, "", kind["metadata"]["name"].as_str().unwrap()).await;
+        hub.remove(TYPES.0, TYPES.1, "", kind["metadata"]["name"].as_str().unwrap()).unwrap();
     }
     stage.hubs.start_controller(&stage.app);
     let bare =
