@@ -46,21 +46,13 @@ async fn recompose(ask: Ask) -> Result<Answer> {
     let mut inserts: Vec<(String, TemplateId)> = Vec::new();
     for item in body.all("SourcedItem") {
         let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
-        let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
         match parts::source(&ask, source).await? {
             Source::Template(template, index) => {
+                let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
                 let name = named(&w, source, &template, index);
                 change.add.push(of_template(&template, index, &name, w, on)?);
             }
-            Source::Vm(vm) => {
-                // Terraform says it in the source itself
-                let said = source.attr("name").map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned);
-                let name = match w.each.name.or(said) {
-                    Some(name) => name,
-                    None => name_of(&ask, vm).await?,
-                };
-                copies.push((vm, name, w.nics, item.on("sourceDelete")?));
-            }
+            Source::Vm(vm) => copies.push(wanted_copy(&ask, &shop, vm, item).await?),
         }
     }
     for item in body.all("CreateItem") {
@@ -87,16 +79,56 @@ async fn recompose(ask: Ask) -> Result<Answer> {
     if !alone || copies.is_empty() {
         last = recompose::recompose(ask.d(), &ask.actor, id, change).await?;
     }
-    for (name, disc) in inserts {
-        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-        if let Some(vm) = vms.iter().find(|vm| vm.name == name && !vm.deleted) {
-            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
-        }
-    }
+    put_in(&ask, id, inserts).await?;
     for (from, name, wanted, goes) in copies {
         last = Some(copied(&ask, from, id, &name, wanted, goes, on).await?);
     }
     task::accepted(&ask, last).await
+}
+
+/// Discs for machines that were just made, by their names.
+pub(super) async fn put_in(ask: &Ask, id: VappId, inserts: Vec<(String, TemplateId)>) -> Result<()> {
+    if inserts.is_empty() {
+        return Ok(());
+    }
+    let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
+    for (name, disc) in inserts {
+        if let Some(vm) = vms.iter().find(|vm| vm.name == name && !vm.deleted) {
+            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What a SourcedItem says of a machine that is to be copied: its name, its cards, and whether the other one goes.
+async fn wanted_copy(
+    ask: &Ask,
+    shop: &Workshop,
+    vm: VmId,
+    item: &Element,
+) -> Result<(VmId, String, Option<Vec<model::nic::NicSpec>>, bool)> {
+    let w = wishes(ask, shop, item, item.child("InstantiationParams")).await?;
+    // Terraform says it in the source itself
+    let source = item.child("Source").and_then(|s| s.attr("name")).map(str::trim);
+    let said = source.filter(|n| !n.is_empty()).map(str::to_owned);
+    let name = match w.each.name.or(said) {
+        Some(name) => name,
+        None => name_of(ask, vm).await?,
+    };
+    Ok((vm, name, w.nics, item.on("sourceDelete")?))
+}
+
+/// The same for a vApp that is being composed.
+pub(super) async fn copied_item(
+    ask: &Ask,
+    shop: &Workshop,
+    into: VappId,
+    from: VmId,
+    item: &Element,
+    on: bool,
+) -> Result<()> {
+    let (from, name, nics, goes) = wanted_copy(ask, shop, from, item).await?;
+    copied(ask, from, into, &name, nics, goes, on).await.map(drop)
 }
 
 /// A machine that is there, copied or moved into the vApp; then its cards, and its power.
@@ -138,6 +170,12 @@ fn as_recompose(single: &Element) -> Result<Element> {
     "CreateItem".clone_into(&mut vm.name);
     if vm.attr("name").is_none() {
         vm.set_attr("name", single.attr("name").unwrap_or_default());
+    }
+    // what stands beside it
+    for word in ["Description", "Media"] {
+        if let (None, Some(said)) = (vm.child(word), single.child(word)) {
+            vm.children.push(said.clone());
+        }
     }
     let mut out = Element::new("RecomposeVAppParams", "");
     if let Some(on) = single.attr("powerOn") {
