@@ -17,6 +17,8 @@ use std::{
 const DIR: &str = "target/clients/demo";
 /// A directory with more suites: pyvcloud_flow.py, vcd_cli_flow.sh, terraform/run.sh. They are run with the demo's names.
 const SHARED: &str = "SSVIRT_SHARED_CLIENTS";
+/// Where they are looked for if nothing names another place.
+const BESIDE: &str = "../shared/clients";
 
 struct Suite {
     name: &'static str,
@@ -31,8 +33,11 @@ pub(crate) fn run(only: &[&str]) -> Result<ExitCode> {
     let venv = fs::canonicalize(target_dir().join("clients/venv/bin"))
         .context("the Python clients are not here yet: `make test-clients` gets them")?;
     let mut suites = own(&venv)?;
-    if let Some(dir) = env::var_os(SHARED) {
-        let dir = fs::canonicalize(&dir).with_context(|| format!("{SHARED} names no directory"))?;
+    let dir = match env::var_os(SHARED) {
+        Some(dir) => Some(fs::canonicalize(&dir).with_context(|| format!("{SHARED} names no directory"))?),
+        None => fs::canonicalize(BESIDE).ok(),
+    };
+    if let Some(dir) = dir {
         suites.extend(shared(&venv, &dir));
     }
     for name in only {

@@ -50,7 +50,7 @@ pub(super) const POWER: &[PowerOp] = &[
         icon: Icon::Pause,
         vm: Action::VmSuspend,
         vapp: Action::VappSuspend,
-        does: "Freezes the guest. It goes on from there, and still counts against the quota.",
+        does: "Freezes the guest. Its memory stays on its node, and is lost with it; it goes on from there, and still counts against the quota.",
         hard: false,
     },
     PowerOp {

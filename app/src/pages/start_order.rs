@@ -7,7 +7,10 @@ use crate::{
     parts::*,
     portal::{Done, Fill, Routes, Sheet, Values, Visit, with_problems},
 };
-use domain::{recompose, vapp};
+use domain::{
+    recompose::{self, Place},
+    vapp,
+};
 use leptos::prelude::*;
 use model::{Action, Problems, Result, VmId, vm::Vm};
 
@@ -94,7 +97,7 @@ async fn set(visit: Visit, values: Values) -> Result<Done> {
         };
         let place = read(key("order", m.id), "start_order", 1000, "A number from 0 to 1000.");
         let wait = read(key("wait", m.id), "start_delay", 3600, "From 0 to 3600 seconds.");
-        order.push((m.id, place, wait));
+        order.push(Place { vm: m.id, order: place, delay_s: wait, turn: None });
     }
     let order = with_problems(problems, Ok(order))?;
     recompose::set_start_order(visit.domain(), &visit.actor, v.id, order).await?;

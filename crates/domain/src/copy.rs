@@ -187,6 +187,9 @@ pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) 
         let new = VmId(Uuid::now_v7());
         let told = guest::for_copy(d, &mut tx, from.id, new).await?;
         insert_vm(&mut tx, new, into.id, (into.org, into.vdc), into.owner, &spec, told.as_deref()).await?;
+        if into.empty_on {
+            tx.vapp_empty_on(&into, false).await?;
+        }
         tx.vm_copied_from(new, from.id).await?;
         tx.nics_set(new, &spec.nics, &networks).await?;
         tx.enqueue(Kind::Vapp, into.id, into.org, into.hub.as_ref()).await?;

@@ -7,8 +7,8 @@ use hub::shape::{
     network_data::{GuestAddress, GuestNic, network_data},
 };
 use model::{
-    Action, Actor, Error, Kind, Problems, Result, TaskId, VmId, can, conflict,
-    decide::authorize,
+    Action, Actor, Error, Kind, Problems, Result, TaskId, VappId, VmId, can, conflict,
+    decide::{Resource, authorize},
     guest::{GuestSettings, Property, is_windows},
     name,
     network::{Network, NetworkSpec},
@@ -16,20 +16,34 @@ use model::{
     vm::Vm,
 };
 use rand::Rng;
-use std::net::Ipv4Addr;
+use std::{collections::BTreeMap, net::Ipv4Addr};
 use store::{Record, Write};
 
 /// A VM with what its guest is told, as far as the one who asks may know.
 pub async fn get(d: &Domain, actor: &Actor, id: VmId) -> Result<(Vm, GuestSettings)> {
     let vm = d.store.vm(actor, Action::VmView, id).await?;
     let settings = opened(d, vm.id, d.store.vm_guest(&vm).await?).await?;
-    let resource = vm.resource(actor);
-    let settings = match () {
+    let settings = as_known(actor, vm.resource(actor), settings);
+    Ok((vm.into_inner(), settings))
+}
+
+/// The same of all machines of a vApp, which are shared as it is.
+pub async fn in_vapp(d: &Domain, actor: &Actor, id: VappId) -> Result<BTreeMap<VmId, GuestSettings>> {
+    let vapp = d.store.vapp(actor, Action::VappView, id).await?;
+    let mut all = BTreeMap::new();
+    for (vm, sealed) in d.store.vm_guests(&vapp).await? {
+        let settings = opened(d, vm, sealed).await?;
+        all.insert(vm, as_known(actor, vapp.resource(actor), settings));
+    }
+    Ok(all)
+}
+
+fn as_known(actor: &Actor, resource: Resource, settings: GuestSettings) -> GuestSettings {
+    match () {
         () if authorize(actor, Action::VmGuest, resource).is_err() => settings.without_secrets(),
         () if authorize(actor, Action::VmPassword, resource).is_err() => settings.without_passwords(),
         () => settings,
-    };
-    Ok((vm.into_inner(), settings))
+    }
 }
 
 async fn opened(d: &Domain, vm: VmId, sealed: Option<Vec<u8>>) -> Result<GuestSettings> {

@@ -84,6 +84,18 @@ pub async fn capture(
     catalog: CatalogId,
     spec: UploadSpec,
 ) -> Result<TemplateId> {
+    capture_as(d, actor, vapp, catalog, spec, true).await
+}
+
+/// The same; `customize`: guests of VMs made from it are to be told what they are.
+pub async fn capture_as(
+    d: &Domain,
+    actor: &Actor,
+    vapp: VappId,
+    catalog: CatalogId,
+    spec: UploadSpec,
+    customize: bool,
+) -> Result<TemplateId> {
     let action = Action::VappCapture;
     d.attempt(actor, action, async {
         let spec = spec.check()?;
@@ -95,6 +107,9 @@ pub async fn capture(
         }
         let id = TemplateId(Uuid::now_v7());
         tx.item_insert(id, catalog.id, catalog.org, &spec).await?;
+        if !customize {
+            tx.item_customize(id, false).await?;
+        }
         take(d, tx, &vapp, (id, catalog.org), &spec).await?;
         Ok(id)
     })
@@ -102,7 +117,13 @@ pub async fn capture(
 }
 
 /// The same as the next version of a template, which stays as it is until the copies are made.
-pub async fn capture_version(d: &Domain, actor: &Actor, vapp: VappId, item: TemplateId) -> Result<()> {
+pub async fn capture_version(
+    d: &Domain,
+    actor: &Actor,
+    vapp: VappId,
+    item: TemplateId,
+    customize: Option<bool>,
+) -> Result<()> {
     let action = Action::VappCapture;
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
@@ -119,6 +140,9 @@ pub async fn capture_version(d: &Domain, actor: &Actor, vapp: VappId, item: Temp
         }
         let spec =
             UploadSpec { name: item.name.clone(), description: item.description.clone(), ..UploadSpec::default() };
+        if let Some(customize) = customize {
+            tx.item_customize(item.id, customize).await?;
+        }
         take(d, tx, &vapp, (item.id, item.org), &spec).await
     })
     .await

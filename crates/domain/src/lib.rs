@@ -43,6 +43,7 @@ pub mod upload;
 pub mod user;
 pub mod vapp;
 pub mod vapp_network;
+pub mod vapp_property;
 pub mod vdc;
 pub mod vm;
 pub mod withdraw;

@@ -5,8 +5,10 @@ use crate::{
     vapp::{Asked, Guest, create_with, insert_vm, plain},
 };
 use model::{
-    Action, Actor, Error, Kind, Problems, Result, TaskId, TemplateId, VappId, VdcId, VmId, can, name, quota::Amount,
-    vapp::VappSpec, vm::VmSpec,
+    Action, Actor, Error, Kind, Problems, Result, TaskId, TemplateId, VappId, VdcId, VmId, can, name,
+    quota::Amount,
+    vapp::VappSpec,
+    vm::{Besides, Turn, VmSpec},
 };
 use store::Record;
 use uuid::Uuid;
@@ -137,6 +139,9 @@ pub async fn recompose(d: &Domain, actor: &Actor, id: VappId, change: Change) ->
             sizing::fill(&mut tx, vapp.vdc, &mut spec).await?;
             specs.push(spec);
         }
+        if vapp.empty_on && !specs.is_empty() {
+            tx.vapp_empty_on(&vapp, false).await?;
+        }
         let all = specs.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
         quota::reserve(&mut tx, vapp.vdc, vapp.owner, &all).await?;
         let networks = nic::hold(&mut tx, (vapp.org, vapp.vdc, id), specs.iter().flat_map(|vm| &vm.nics)).await?;
@@ -162,22 +167,31 @@ pub async fn recompose(d: &Domain, actor: &Actor, id: VappId, change: Change) ->
     .await
 }
 
-/// In which order its machines start, and how long each waits after the one before it.
-pub async fn set_start_order(
-    d: &Domain,
-    actor: &Actor,
-    id: VappId,
-    order: Vec<(VmId, i32, i32)>,
-) -> Result<Option<TaskId>> {
+/// When a machine starts among the others of its vApp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub vm: VmId,
+    pub order: i32,
+    /// After the one before it.
+    pub delay_s: i32,
+    /// What is done to it when the vApp starts and stops; None: as before.
+    pub turn: Option<Turn>,
+}
+
+/// In which order its machines start, and what is done to each when it starts and stops.
+pub async fn set_start_order(d: &Domain, actor: &Actor, id: VappId, order: Vec<Place>) -> Result<Option<TaskId>> {
     let action = Action::VappStartOrder;
     d.attempt(actor, action, async {
         let mut problems = Problems::default();
-        for (_, order, delay) in &order {
-            if !(0..=1000).contains(order) {
+        for place in &order {
+            if !(0..=1000).contains(&place.order) {
                 problems.add("start_order", "From 0 to 1000.");
             }
-            if !(0..=3600).contains(delay) {
+            if !(0..=3600).contains(&place.delay_s) {
                 problems.add("start_delay", "From 0 to 3600 seconds.");
+            }
+            if place.turn.is_some_and(|t| !(0..=3600).contains(&t.stop_delay_s)) {
+                problems.add("stop_delay", "From 0 to 3600 seconds.");
             }
         }
         problems.done()?;
@@ -185,11 +199,12 @@ pub async fn set_start_order(
         let vapp = tx.vapp(action, id).await?;
         can::or_not_now(can::vapp(&vapp, action))?;
         let there = tx.vms_of(&vapp).await?;
-        for (vm, order, delay) in order {
-            if !there.iter().any(|v| v.id == vm) {
-                return Err(Error::NotFound(Kind::Vm));
+        for place in order {
+            let vm = there.iter().find(|v| v.id == place.vm).ok_or(Error::NotFound(Kind::Vm))?;
+            tx.vm_start_order(vm.id, place.order, place.delay_s).await?;
+            if let Some(turn) = place.turn.filter(|t| *t != vm.besides.turn) {
+                tx.vm_keep(vm.id, &Besides { turn, ..vm.besides.clone() }, false).await?;
             }
-            tx.vm_start_order(vm, order, delay).await?;
         }
         tx.commit(Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_task()).await
     })

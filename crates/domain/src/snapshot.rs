@@ -13,6 +13,16 @@ pub async fn list(d: &Domain, actor: &Actor, vm: VmId) -> Result<Vec<Snapshot>> 
     d.store.snapshots_of(&vm).await
 }
 
+/// Those of all machines of a vApp.
+pub async fn list_in(d: &Domain, actor: &Actor, id: VappId) -> Result<Vec<Snapshot>> {
+    let vapp = d.store.vapp(actor, Action::VappView, id).await?;
+    let vms = d.store.vms_of(&vapp).await?;
+    match vms.iter().all(|vm| vm.snapshots == 0) {
+        true => Ok(Vec::new()),
+        false => d.store.snapshots_of_all(&vms).await,
+    }
+}
+
 async fn hold(tx: &mut Write<'_>, action: Action, id: VmId) -> Result<(Authorized<Vm>, Vec<Snapshot>)> {
     let vm = tx.vm(action, id).await?;
     can::or_not_now(can::vm(&vm, action))?;

@@ -17,7 +17,7 @@ use model::{
     template::{Template, TemplateVm},
     vapp::{Vapp, VappSpec},
     vdc::Vdc,
-    vm::{Once, Power, Vm, VmSpec, hub_name},
+    vm::{Once, Power, StartAction, Vm, VmSpec, hub_name},
 };
 use std::collections::BTreeMap;
 use store::{Authorized, NewVapp, NewVm, Record, Write};
@@ -410,8 +410,46 @@ pub async fn power(d: &Domain, actor: &Actor, id: VappId, action: Action) -> Res
         let vapp = tx.vapp(action, id).await?;
         can::or_not_now(can::vapp(&vapp, action))?;
         let one = vm::same_for_one(action);
-        for machine in tx.vms_of(&vapp).await?.iter().filter(|m| can::vm(m, one).is_ok()) {
+        let stays = |m: &Vm| action == Action::VappPowerOn && m.besides.turn.start == StartAction::Nothing;
+        for machine in tx.vms_of(&vapp).await?.iter().filter(|m| can::vm(m, one).is_ok() && !stays(m)) {
             change_power(&mut tx, machine, one).await?;
+        }
+        let record = Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_open_task();
+        tx.enqueue(Kind::Vapp, id, vapp.org, vapp.hub.as_ref()).await?;
+        tx.commit(record).await
+    })
+    .await
+}
+
+/// One without machines is on or not: there is nothing to be done, and clients of VCD expect it to be so.
+pub async fn power_empty(d: &Domain, actor: &Actor, id: VappId, on: bool) -> Result<Option<TaskId>> {
+    let action = if on { Action::VappPowerOn } else { Action::VappPowerOff };
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp_empty(&vapp, action))?;
+        tx.vapp_empty_on(&vapp, on).await?;
+        tx.commit(Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_task()).await
+    })
+    .await
+}
+
+/// Stopped as each of its machines is to be stopped with it.
+pub async fn stop(d: &Domain, actor: &Actor, id: VappId) -> Result<Option<TaskId>> {
+    let action = Action::VappPowerOff;
+    d.attempt(actor, action, async {
+        let mut tx = d.store.write(actor).await?;
+        let vapp = tx.vapp(action, id).await?;
+        can::or_not_now(can::vapp(&vapp, action))?;
+        for machine in tx.vms_of(&vapp).await? {
+            // one that can't be stopped so, as a guest that does not run, is powered off
+            let ways = [machine.besides.turn.stop.action(), Action::VmPowerOff];
+            let way = ways
+                .into_iter()
+                .find(|way| can::vm(&machine, *way).is_ok() && authorize(actor, *way, machine.resource(actor)).is_ok());
+            if let Some(way) = way {
+                change_power(&mut tx, &machine, way).await?;
+            }
         }
         let record = Record::new(action, vapp.org, id, &vapp.name).of(vapp.owner).with_open_task();
         tx.enqueue(Kind::Vapp, id, vapp.org, vapp.hub.as_ref()).await?;

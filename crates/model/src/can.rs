@@ -281,6 +281,19 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
     }
 }
 
+/// A vApp without machines, as clients of VCD power one on and off.
+pub fn vapp_empty(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
+    match action {
+        _ if vapp.deleted => Err("It is being deleted.".into()),
+        _ if vapp.vms.all > 0 => Err("It has VMs.".into()),
+        Action::VappPowerOn if vapp.lease.expired() => Err(expired()),
+        Action::VappPowerOn if !vapp.vdc_enabled => Err(disabled(&vapp.vdc_name)),
+        Action::VappPowerOn if vapp.empty_on => Err("It is on.".into()),
+        Action::VappPowerOff if !vapp.empty_on => Err("It is off.".into()),
+        _ => Ok(()),
+    }
+}
+
 /// Clients of VCD expect what runs to be refused where it would be deleted, unless they force it.
 pub fn vapp_stopped(vapp: &Vapp) -> Result<(), WhyNot> {
     match vapp.vms.running + vapp.vms.suspended + vapp.vms.changing {

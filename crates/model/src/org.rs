@@ -72,6 +72,9 @@ pub struct OrgBesides {
     /// 0: none.
     pub deployed_vms: i64,
     pub stored_vms: i64,
+    /// Numbers of a lockout that is off.
+    pub lockout_tries: i32,
+    pub lockout_minutes: i32,
 }
 
 impl OrgBesides {
@@ -89,6 +92,8 @@ impl Fields for OrgBesides {
             ("can_publish_externally", yes(self.publishes_outside)),
             ("can_subscribe", yes(self.subscribes)),
             ("server_boot_sequence", yes(self.boot_sequence)),
+            ("lockout_tries", self.lockout_tries.to_string()),
+            ("lockout_minutes", self.lockout_minutes.to_string()),
             ("delay_after_power_on_s", self.boot_delay_s.to_string()),
             ("deployed_vm_quota", self.deployed_vms.to_string()),
             ("stored_vm_quota", self.stored_vms.to_string()),

@@ -108,8 +108,13 @@ impl Task {
 /// How a task that waits for hubs stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    Open { progress: Option<i16>, message: String },
+    Open {
+        progress: Option<i16>,
+        message: String,
+    },
     Done,
+    /// Done as far as that goes, and this is to be said of it.
+    DoneBut(String),
     Failed(String),
 }
 
@@ -141,6 +146,9 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         _ if action == Action::VmMediaInsert && vm.discs().any(|d| !d.leaving && d.seen == DiskSeen::Never) => {
             open("Its image is being brought to its hub.")
         }
+        (Seen::Running | Seen::Migrating, Power::On) if waits_for_restart(action, vm) => {
+            Verdict::DoneBut(AT_NEXT_START.into())
+        }
         (Seen::Running | Seen::Migrating, Power::On)
         | (Seen::Stopped, Power::Off)
         | (Seen::Suspended, Power::Suspended) => Verdict::Done,
@@ -151,6 +159,29 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         (Seen::Provisioning, _) => open("Its disks are being made."),
         _ => open(""),
     }
+}
+
+/// Said of a change that a machine which runs has not got yet.
+pub const AT_NEXT_START: &str = "It comes with the next start.";
+
+/// Changes of a machine that may have to wait for its next start.
+pub const CHANGES: &[Action] = &[
+    Action::VmEdit,
+    Action::VmResize,
+    Action::VmNics,
+    Action::VmGuest,
+    Action::VmDiskAdd,
+    Action::VmDiskEdit,
+    Action::VmDiskRemove,
+    Action::VmDiskAttach,
+    Action::VmDiskDetach,
+    Action::VmMediaInsert,
+    Action::VmMediaEject,
+];
+
+/// Guests are told when they start; of the rest the hub says whether it came into the machine.
+fn waits_for_restart(action: Action, vm: &Vm) -> bool {
+    action == Action::VmGuest || (vm.restart_needed && CHANGES.contains(&action))
 }
 
 /// The same of an independent disk.
@@ -178,10 +209,14 @@ pub fn disk_verdict(action: Action, disk: Option<&Disk>) -> Verdict {
 pub fn together(each: Vec<(String, Verdict)>) -> Verdict {
     let all = i16::try_from(each.len()).unwrap_or(i16::MAX).max(1);
     let mut sum = 0_i16;
-    let (mut waits, mut failed) = (Vec::new(), Vec::new());
+    let (mut waits, mut failed, mut said) = (Vec::new(), Vec::new(), Vec::new());
     for (name, one) in each {
         match one {
             Verdict::Done => sum += 100 / all,
+            Verdict::DoneBut(what) => {
+                sum += 100 / all;
+                said.push(format!("{name}: {what}"));
+            }
             Verdict::Failed(why) => failed.push(format!("{name}: {why}")),
             Verdict::Open { progress, message } => {
                 sum += progress.unwrap_or(0) / all;
@@ -193,5 +228,9 @@ pub fn together(each: Vec<(String, Verdict)>) -> Verdict {
         let message = failed.into_iter().chain(waits).collect::<Vec<_>>().join(" ");
         return Verdict::Open { progress: Some(sum.min(99)), message };
     }
-    if failed.is_empty() { Verdict::Done } else { Verdict::Failed(failed.join(" ")) }
+    match (failed.is_empty(), said.is_empty()) {
+        (false, _) => Verdict::Failed(failed.join(" ")),
+        (true, true) => Verdict::Done,
+        (true, false) => Verdict::DoneBut(said.join(" ")),
+    }
 }

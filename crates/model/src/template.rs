@@ -226,6 +226,8 @@ pub struct Template {
     pub as_of: Option<OffsetDateTime>,
     /// Its storage lease has ended.
     pub expired: bool,
+    /// Are guests of VMs made from it to be told what they are? As whoever captured it said.
+    pub customize: bool,
     /// The VMs that have it on a CD drive, by name.
     pub used_by: Vec<String>,
     pub version: i64,

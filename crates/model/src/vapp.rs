@@ -36,6 +36,8 @@ pub struct Vapp {
     pub copying: String,
     /// It came with a VM of its own, and goes with it.
     pub auto: bool,
+    /// It was powered on while it had no VMs; that says nothing once it has some.
+    pub empty_on: bool,
     /// How many of its machines are in which state.
     pub vms: VmCounts,
     pub cpus: i64,

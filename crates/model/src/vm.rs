@@ -1,6 +1,6 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
 use crate::{
-    Actor, DiskId, Fields, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
+    Action, Actor, DiskId, Fields, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::Resource,
     disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB, Slot},
     hardware::Hardware,
@@ -431,6 +431,46 @@ pub struct Besides {
     pub nested_hypervisor: bool,
     pub boot: BootOptions,
     pub extra_config: BTreeMap<String, String>,
+    pub turn: Turn,
+}
+
+/// What is done to it when its vApp starts and stops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Turn {
+    pub start: StartAction,
+    pub stop: StopAction,
+    /// Kept for clients; a guest that is to shut down has the time that its hub gives it.
+    pub stop_delay_s: i32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartAction {
+    #[default]
+    PowerOn,
+    /// It stays as it is.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopAction {
+    #[default]
+    PowerOff,
+    Shutdown,
+    Suspend,
+}
+
+impl StopAction {
+    /// For one machine.
+    pub fn action(self) -> Action {
+        match self {
+            StopAction::PowerOff => Action::VmPowerOff,
+            StopAction::Shutdown => Action::VmShutdown,
+            StopAction::Suspend => Action::VmSuspend,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -463,6 +503,9 @@ impl Fields for Besides {
             ("secure_boot", yes(self.boot.secure)),
             ("network_boot", self.boot.network_protocol.clone()),
             ("extra_config", extra.join(", ")),
+            ("start_action", format!("{:?}", self.turn.start)),
+            ("stop_action", format!("{:?}", self.turn.stop)),
+            ("stop_delay", self.turn.stop_delay_s.to_string()),
         ]
     }
 }

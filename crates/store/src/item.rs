@@ -257,6 +257,15 @@ impl Write<'_> {
         if s.kind == ItemKind::Template { self.lease_of_new_template(id, org).await } else { Ok(()) }
     }
 
+    /// Whether guests of VMs made from it are told what they are.
+    pub async fn item_customize(&mut self, id: TemplateId, customize: bool) -> Result<()> {
+        sqlx::query!("update templates set customize = $2 where id = $1", id.0, customize)
+            .execute(&mut *self.tx)
+            .await
+            .map_err(mapped)?;
+        Ok(())
+    }
+
     /// What people call it.
     pub async fn item_update(&mut self, item: &Authorized<Template>, name: &str, description: &str) -> Result<()> {
         sqlx::query!(

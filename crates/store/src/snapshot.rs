@@ -31,18 +31,22 @@ pub struct RevertWork {
 }
 
 async fn of_vm(db: impl PgExecutor<'_>, vm: VmId) -> Result<Vec<Snapshot>> {
+    of_vms(db, &[vm.0]).await
+}
+
+async fn of_vms(db: impl PgExecutor<'_>, vms: &[Uuid]) -> Result<Vec<Snapshot>> {
     let rows = sqlx::query!(
-        r#"select s.id, s.parent_id, s.name, s.description, s.size_mb, s.state, s.reason, s.id = v.snapshot_id as current,
+        r#"select s.id, s.vm_id, s.parent_id, s.name, s.description, s.size_mb, s.state, s.reason, s.id = v.snapshot_id as current,
                   s.deleted_at is not null as "deleted!", s.taken_at, s.created_at, s.created_by
-           from snapshots s join vms v on v.id = s.vm_id where s.vm_id = $1 and s.gone_at is null order by s.created_at, s.id"#,
-        vm.0
+           from snapshots s join vms v on v.id = s.vm_id where s.vm_id = any($1) and s.gone_at is null order by s.created_at, s.id"#,
+        vms
     )
     .fetch_all(db)
     .await
     .map_err(mapped)?;
     let all = rows.into_iter().map(|r| Snapshot {
         id: SnapshotId(r.id),
-        vm,
+        vm: VmId(r.vm_id),
         parent: r.parent_id.map(SnapshotId),
         name: r.name,
         description: r.description,
@@ -61,6 +65,12 @@ async fn of_vm(db: impl PgExecutor<'_>, vm: VmId) -> Result<Vec<Snapshot>> {
 impl Store {
     pub async fn snapshots_of(&self, vm: &Authorized<Vm>) -> Result<Vec<Snapshot>> {
         of_vm(&self.pool, vm.id).await
+    }
+
+    /// Those of machines that whoever asks has seen already.
+    pub async fn snapshots_of_all(&self, vms: &[Vm]) -> Result<Vec<Snapshot>> {
+        let ids: Vec<Uuid> = vms.iter().map(|vm| vm.id.0).collect();
+        of_vms(&self.pool, &ids).await
     }
 
     pub(crate) async fn snapshots_work(&self, vm: VmId) -> Result<(Vec<SnapshotWork>, Option<RevertWork>)> {

@@ -3,7 +3,7 @@ use crate::{Store, Write, constraint::mapped};
 use model::{
     Action, DiskId, Kind, OrgId, Result, TaskId, UserId, VappId, VmId,
     event::Change,
-    task::{TaskStatus, Verdict},
+    task::{AT_NEXT_START, CHANGES, TaskStatus, Verdict},
 };
 use uuid::Uuid;
 
@@ -107,6 +107,7 @@ impl Store {
         let (status, progress, message) = match verdict {
             Verdict::Open { progress, message } => (TaskStatus::Running, *progress, message.as_str()),
             Verdict::Done => (TaskStatus::Success, Some(100), ""),
+            Verdict::DoneBut(what) => (TaskStatus::Success, Some(100), what.as_str()),
             Verdict::Failed(why) => (TaskStatus::Error, task.progress, why.as_str()),
         };
         let same = status == TaskStatus::Running && progress == task.progress && message == task.message;
@@ -130,6 +131,22 @@ impl Store {
             self.tell_task(task);
         }
         Ok(done.rows_affected() == 1 && status.ended())
+    }
+
+    /// A hub says only after a change that it waits for a restart: changes of the machine that have just ended say so too.
+    pub async fn tasks_wait_for_restart(&self, vm: VmId) -> Result<()> {
+        let changes: Vec<String> = CHANGES.iter().map(|a| a.key().to_owned()).collect();
+        sqlx::query!(
+            "update tasks set message = $2 where object_id = $1 and operation = any($3) and status = 'success' and message = ''
+             and ended_at > now() - interval '1 minute'",
+            vm.0,
+            AT_NEXT_START,
+            &changes
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     /// Whoever looks at it reads it anew.

@@ -31,7 +31,7 @@ const SQL: ListSql = ListSql {
         c.shared_to_all, array(select s.org_id from catalog_shares s where s.catalog_id = c.id) as shared_to, \
         exists (select from leases l where l.object_id = t.id and l.expired_at is not null) as expired, \
         array(select case when v.org_id = t.org_id then v.name else 'a VM of another organization' end from vms v \
-         where v.id in (select k.vm_id from disks k where k.media_id = t.id and k.gone_at is null) order by 1) as used_by, \
+         where v.id in (select k.vm_id from disks k where k.media_id = t.id and k.gone_at is null) order by 1) as used_by, t.customize, \
         t.version, t.created_at, t.updated_at"
     ),
     from: "templates t join catalogs c on c.id = t.catalog_id join organizations o on o.id = t.org_id left join users u on u.id = c.owner_id",
@@ -127,6 +127,7 @@ struct Row {
     shared_to: Vec<Uuid>,
     expired: bool,
     used_by: Vec<String>,
+    customize: bool,
     catalog_owner: Option<Uuid>,
     catalog_owner_name: String,
     size: Option<i64>,
@@ -166,6 +167,7 @@ fn read(r: Row) -> Result<Template> {
         as_of: r.as_of,
         expired: r.expired,
         used_by: r.used_by,
+        customize: r.customize,
         version: r.version,
         created_at: r.created_at,
         updated_at: r.updated_at,

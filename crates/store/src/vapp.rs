@@ -32,7 +32,7 @@ const SQL: ListSql = ListSql {
         copying_vapp!(),
         ", u.id is not null and (u.deleted_at is not null or not u.enabled) as stranded, t.id, t.org_id, o.name as org_name, t.vdc_id, d.name as vdc_name, d.enabled as vdc_enabled, t.owner_id, \
          coalesce(u.name, '') as owner_name, t.template_id, t.name, t.description, t.hub_id, h.state <> 'unreachable' as hub_answers, \
-         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, t.auto, m.*"
+         t.placement, t.instance_of, t.version, t.created_at, t.updated_at, t.updated_by, t.deleted_at is not null as deleted, t.auto, t.empty_on, m.*"
     ),
     from: "vapps t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id left join users u on u.id = t.owner_id \
            left join hubs h on h.id = t.hub_id left join leases l on l.object_id = t.id cross join lateral (select count(*) as vms, \
@@ -56,7 +56,7 @@ const SQL: ListSql = ListSql {
 macro_rules! status {
     ($is:literal) => {
         concat!(
-            "(case when t.deleted_at is not null then 'UNRESOLVED' else (select case when count(*) = 0 then 'RESOLVED' \
+            "(case when t.deleted_at is not null then 'UNRESOLVED' else (select case when count(*) = 0 and t.empty_on then 'POWERED_ON' when count(*) = 0 then 'RESOLVED' \
              when t.hub_id is null then 'UNRESOLVED' \
              when count(*) filter (where v.obs_state in ('failed', 'missing') or (v.problem <> '' and v.obs_state = '')) > 0 then 'INCONSISTENT_STATE' \
              when count(*) filter (where v.obs_state in ('running', 'migrating') and v.power = 'on') = count(*) then 'POWERED_ON' \
@@ -93,7 +93,8 @@ const QUERY: QuerySql = QuerySql {
         bool("isVdcEnabled", "d.enabled"),
         bool(
             "isDeployed",
-            "exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null and (v.obs_state in ('running', 'migrating') and v.power = 'on' \
+            "t.empty_on and not exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null) \
+             or exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null and (v.obs_state in ('running', 'migrating') and v.power = 'on' \
              or v.obs_state = 'suspended' and v.power = 'suspended'))",
         ),
         bool(
@@ -169,6 +170,7 @@ struct Row {
     #[sqlx(flatten)]
     lease: LeaseRow,
     auto: bool,
+    empty_on: bool,
 }
 
 fn read(r: Row) -> Result<Vapp> {
@@ -193,6 +195,7 @@ fn read(r: Row) -> Result<Vapp> {
         instance_of: r.instance_of,
         copying: r.copying,
         auto: r.auto,
+        empty_on: r.empty_on,
         vms: VmCounts {
             all: r.vms,
             running: r.running,
@@ -505,6 +508,16 @@ impl Store {
     }
 }
 
+impl Store {
+    /// The product sections of a vApp, sealed.
+    pub async fn vapp_properties(&self, vapp: &Authorized<Vapp>) -> Result<Option<Vec<u8>>> {
+        sqlx::query_scalar!("select properties from vapps where id = $1", vapp.id.0)
+            .fetch_one(&self.pool)
+            .await
+            .map_err(mapped)
+    }
+}
+
 impl Write<'_> {
     pub async fn vapp(&mut self, action: Action, id: VappId) -> Result<Authorized<Vapp>> {
         sqlx::query!("select id from vapps where id = $1 for update", id.0)
@@ -540,6 +553,33 @@ impl Write<'_> {
                 .map_err(mapped)?;
         }
         self.lease_of_new_vapp(v.id, v.org).await
+    }
+
+    /// One without machines is on, or not.
+    pub async fn vapp_empty_on(&mut self, vapp: &Authorized<Vapp>, on: bool) -> Result<()> {
+        sqlx::query!(
+            "update vapps set empty_on = $2, version = version + 1, updated_at = now() where id = $1",
+            vapp.id.0,
+            on
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// Its product sections, sealed.
+    pub async fn vapp_set_properties(&mut self, vapp: &Authorized<Vapp>, sealed: &[u8]) -> Result<()> {
+        sqlx::query!(
+            "update vapps set properties = $2, version = version + 1, updated_at = now(), updated_by = $3 where id = $1",
+            vapp.id.0,
+            sealed,
+            self.actor.name
+        )
+        .execute(&mut *self.tx)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     pub async fn vapp_rename(&mut self, vapp: &Authorized<Vapp>, name: &str, description: &str) -> Result<()> {

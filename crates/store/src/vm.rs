@@ -258,6 +258,15 @@ impl Store {
             .map_err(mapped)
     }
 
+    /// The same of all machines of a vApp.
+    pub async fn vm_guests(&self, vapp: &Authorized<model::vapp::Vapp>) -> Result<Vec<(VmId, Option<Vec<u8>>)>> {
+        let rows = sqlx::query!("select id, cloud_init from vms where vapp_id = $1 and deleted_at is null", vapp.id.0)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(mapped)?;
+        Ok(rows.into_iter().map(|r| (VmId(r.id), r.cloud_init)).collect())
+    }
+
     /// All machines of a vApp, in the order they start.
     pub async fn vms_of(&self, vapp: &Authorized<model::vapp::Vapp>) -> Result<Vec<Vm>> {
         of_vapp(&self.pool, vapp.id).await

@@ -81,7 +81,7 @@ impl Store {
                  returning v.id, v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation,
                            v.instance_type, v.deleted_at is not null as deleted,
                            exists (select from strangers s where s.hub_id = r.hub and s.uid = r.uid) as stranger, b.obs_state as before,
-                           b.outside as was_outside, r.agent and not b.obs_agent as agent_came,
+                           b.outside as was_outside, r.agent and not b.obs_agent as agent_came, r.restart_needed and not b.obs_restart as restart_came,
                            exists (select from nics n left join addresses x on x.nic_id = n.id where n.vm_id = v.id
                                    and (n.removed_at is not null or (x.nic_id is not null
                                         and (x.network_id, x.address) is distinct from (n.network_id, n.address)))) as nics_leaving,
@@ -92,7 +92,7 @@ impl Store {
                       o.vapp_id as "vapp_id?", o.name as "name?", o.power as "power?", o.uid as "uid?", o.applied as "applied?", o.generation as "generation?",
                       o.cpus as "cpus?", o.memory_mb as "memory_mb?", o.hub_generation as "hub_generation?", o.instance_type as "instance_type?",
                       o.deleted as "deleted?", o.stranger as "stranger?", o.before as "before?", o.was_outside as "was_outside?",
-                      o.agent_came as "agent_came?", o.nics_leaving as "nics_leaving?", o.changed as "changed?"
+                      o.agent_came as "agent_came?", o.restart_came as "restart_came?", o.nics_leaving as "nics_leaving?", o.changed as "changed?"
                from asked r left join b on b.id = r.vm left join o on o.id = r.vm"#,
             Json(&firsts) as _
         )
@@ -122,6 +122,7 @@ impl Store {
                     nics_leaving: r.nics_leaving?,
                     stranger: r.stranger?,
                     agent_came: r.agent_came?,
+                    restart_came: r.restart_came?,
                 })
             })();
             let stands = match met {
@@ -261,6 +262,8 @@ pub struct Observed {
     pub stranger: bool,
     /// The agent inside the guest answers, and did not before.
     pub agent_came: bool,
+    /// It waits for a restart from now on.
+    pub restart_came: bool,
 }
 
 impl Observed {
@@ -270,6 +273,7 @@ impl Observed {
             before: missed.before,
             changed: self.changed || missed.changed,
             agent_came: self.agent_came || missed.agent_came,
+            restart_came: self.restart_came || missed.restart_came,
             stranger: self.stranger || missed.stranger,
             ..self
         }

@@ -121,6 +121,9 @@ pub(crate) async fn report(
             shares: Vec::new(),
         });
         settle::about_vm(shared, VmId(id), met.vapp, &Outcome::Done).await?;
+        if met.restart_came {
+            shared.store.tasks_wait_for_restart(VmId(id)).await?;
+        }
         // machines that start after this one may wait for it
         if report.seen == Seen::Running && met.before != Seen::Running {
             shared.store.wake_vapp(met.vapp).await?;

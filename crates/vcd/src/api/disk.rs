@@ -48,12 +48,14 @@ async fn create(ask: Ask) -> Result<Answer> {
     let body = ask.xml("DiskCreateParams")?;
     let wanted = body.child("Disk").ok_or_else(|| Error::BadRequest("DiskCreateParams has no Disk in it.".into()))?;
     one_machine_at_a_time(wanted)?;
+    // those of somebody else's VDC are not even told apart from none
+    let policies = storage::of_vdc(ask.d(), &ask.actor, vdc).await?;
     let spec = DiskSpec {
         name: wanted.need("name")?.to_owned(),
         description: wanted.word("Description").unwrap_or_default().to_owned(),
         size_mb: size_mb(wanted)?.ok_or_else(|| Error::BadRequest("A disk needs its sizeMb.".into()))?,
         bus: rasd::bus(wanted.attr("busType"), wanted.attr("busSubType"))?,
-        policy: policy(&ask, vdc, wanted).await?.unwrap_or_default(),
+        policy: policy(&policies, vdc, wanted)?.unwrap_or_default(),
         ..DiskSpec::default()
     };
     let (id, began) = disk::create(ask.d(), &ask.actor, vdc, spec).await?;
@@ -82,9 +84,8 @@ fn one_machine_at_a_time(e: &Element) -> Result<()> {
 }
 
 /// The name of the storage policy that a body names by address, or by name. None: it names none.
-async fn policy(ask: &Ask, vdc: VdcId, e: &Element) -> Result<Option<String>> {
+fn policy(all: &[VdcPolicy], vdc: VdcId, e: &Element) -> Result<Option<String>> {
     let Some(wanted) = e.child("StorageProfile") else { return Ok(None) };
-    let all = storage::choices(ask.d(), vdc).await?;
     let by_id = wanted.id().and_then(|id| all.iter().find(|p| mixed(vdc.0, p.id.0) == id));
     let by_name = || wanted.attr("name").and_then(|name| all.iter().find(|p| p.name == name));
     match by_id.or_else(by_name) {
@@ -98,8 +99,9 @@ async fn edit(ask: Ask) -> Result<Answer> {
     let disk = found(&ask).await?;
     let body = ask.xml("Disk")?;
     one_machine_at_a_time(&body)?;
-    if let Some(policy) = policy(&ask, disk.vdc, &body).await?
-        && policy != current(&storage::choices(ask.d(), disk.vdc).await?, &disk).map_or("", |p| &p.name)
+    let policies = storage::choices(ask.d(), disk.vdc).await?;
+    if let Some(policy) = policy(&policies, disk.vdc, &body)?
+        && policy != current(&policies, &disk).map_or("", |p| &p.name)
     {
         let why = format!("{} stays on its storage policy. Make another disk and copy what is on it.", disk.name);
         return Err(Error::BadRequest(why));

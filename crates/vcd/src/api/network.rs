@@ -221,6 +221,7 @@ fn render_inside(ask: &Ask, inside: &VappNetwork) -> Answer {
     ];
     let text = document("VAppNetwork", &attributes, |w| {
         link(w, "up", base.vapp(inside.vapp), media::VAPP);
+        link(w, "down", format_args!("{}/allocatedAddresses/", base.network(id)), media::ALLOCATED_ADDRESSES);
         w.text("Description", &network.spec.description);
         w.el("Configuration", &[], |w| {
             configuration(w, network, inside.bridged);

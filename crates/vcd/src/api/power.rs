@@ -32,18 +32,16 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .post("/api/vApp/vm-{id}/power/action/reset", |ask| of_vm(ask, VmReset))
         .post("/api/vApp/vm-{id}/power/action/suspend", |ask| of_vm(ask, VmSuspend))
         .post("/api/vApp/vm-{id}/action/discardSuspendedState", |ask| of_vm(ask, VmDiscard))
+        .post("/api/vApp/vm-{id}/action/customizeAtNextPowerOn", customize)
         .post("/api/vApp/vm-{id}/action/deploy", deploy_vm)
         .post("/api/vApp/vm-{id}/action/undeploy", undeploy_vm)
 }
 
 async fn of_vapp(ask: Ask, action: Action) -> Result<Answer> {
     let id: VappId = ask.id(Kind::Vapp)?;
-    if action == VappPowerOn {
-        // an empty vApp has nothing that could start, and clients expect that to go well
-        let vapp = vapp::get(ask.d(), &ask.actor, id).await?;
-        if vapp.vms.all == 0 {
-            return vapps::nothing(&ask, &vapp).await;
-        }
+    if matches!(action, VappPowerOn | VappPowerOff) && vapp::get(ask.d(), &ask.actor, id).await?.vms.all == 0 {
+        let task = vapp::power_empty(ask.d(), &ask.actor, id, action == VappPowerOn).await?;
+        return task::accepted(&ask, task).await;
     }
     let task = vapp::power(ask.d(), &ask.actor, id, action).await?;
     task::accepted(&ask, task).await
@@ -59,8 +57,12 @@ async fn deploy_vapp(ask: Ask) -> Result<Answer> {
     let body = ask.xml_or_nothing("DeployVAppParams")?;
     let id: VappId = ask.id(Kind::Vapp)?;
     let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-    if body.flag("powerOn")? == Some(false) || vapp.vms.all == 0 {
+    if body.flag("powerOn")? == Some(false) {
         return vapps::nothing(&ask, &vapp).await;
+    }
+    if vapp.vms.all == 0 {
+        let task = vapp::power_empty(ask.d(), &ask.actor, id, true).await?;
+        return task::accepted(&ask, task).await;
     }
     if body.on("forceCustomization")? {
         for vm in &vms {
@@ -91,6 +93,12 @@ async fn tell_again(ask: &Ask, id: VmId) -> Result<()> {
     guest::set(ask.d(), &ask.actor, id, vm.version, "", told).await.map(drop)
 }
 
+/// Clients expect no task.
+async fn customize(ask: Ask) -> Result<Answer> {
+    tell_again(&ask, ask.id(Kind::Vm)?).await?;
+    Ok(Answer::nothing())
+}
+
 /// How it is to be stopped; `default` and `force` by taking the power away.
 fn way(body: &Element, (off, shutdown, suspend): (Action, Action, Action)) -> Result<Action> {
     match body.word("UndeployPowerAction").unwrap_or("default") {
@@ -110,13 +118,22 @@ fn not_running(kind: &str, name: &str) -> Error {
 }
 
 async fn undeploy_vapp(ask: Ask) -> Result<Answer> {
-    let action = way(&ask.xml_or_nothing("UndeployVAppParams")?, (VappPowerOff, VappShutdown, VappSuspend))?;
+    let body = ask.xml_or_nothing("UndeployVAppParams")?;
+    let action = way(&body, (VappPowerOff, VappShutdown, VappSuspend))?;
     let id: VappId = ask.id(Kind::Vapp)?;
     let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
+    if vapp.empty_on && vapp.vms.all == 0 {
+        let task = vapp::power_empty(ask.d(), &ask.actor, id, false).await?;
+        return task::accepted(&ask, task).await;
+    }
     if !vms.iter().any(status::vm_deployed) {
         return Err(not_running("vApp", &vapp.name));
     }
-    let task = vapp::power(ask.d(), &ask.actor, id, action).await?;
+    let task = match body.word("UndeployPowerAction") {
+        // as each machine is to be stopped with its vApp
+        None | Some("default") => vapp::stop(ask.d(), &ask.actor, id).await?,
+        Some(_) => vapp::power(ask.d(), &ask.actor, id, action).await?,
+    };
     task::accepted(&ask, task).await
 }
 

@@ -11,7 +11,7 @@ use crate::{
         times::stamp,
     },
 };
-use domain::{snapshot, vapp};
+use domain::snapshot;
 use model::{
     Kind, Result, VappId, VmId,
     snapshot::{Snapshot, SnapshotSpec},
@@ -73,13 +73,8 @@ async fn of_vm(ask: Ask) -> Result<Answer> {
 /// The latest among its machines.
 async fn of_vapp(ask: Ask) -> Result<Answer> {
     let id: VappId = ask.id(Kind::Vapp)?;
-    let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-    let mut latest: Option<Snapshot> = None;
-    for vm in vms.iter().filter(|v| v.snapshots > 0) {
-        let all = snapshot::list(ask.d(), &ask.actor, vm.id).await?;
-        let one = all.into_iter().find(|s| s.current && !s.deleted);
-        latest = one.into_iter().chain(latest).max_by_key(|s| s.created_at);
-    }
+    let all = snapshot::list_in(ask.d(), &ask.actor, id).await?;
+    let latest = all.into_iter().filter(|s| s.current && !s.deleted).max_by_key(|s| s.created_at);
     let href = format!("{}/snapshotSection", ask.base().vapp(id));
     let text = document("SnapshotSection", &[("href", &href), ("type", &media::SNAPSHOT_SECTION)], |w| {
         content(w, latest.as_ref())

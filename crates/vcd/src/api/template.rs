@@ -88,7 +88,7 @@ async fn get(ask: Ask) -> Result<Answer> {
         section(w, "LeaseSettingsSection", &at, media::LEASE, |w| {
             lease_content(w, &ask, &template, &at, lease.as_ref());
         });
-        w.el("CustomizationSection", &[("ovf:required", &false)], customization);
+        w.el("CustomizationSection", &[("ovf:required", &false)], |w| customization(w, &template));
         product::section(w, template.vms.iter().take(1).flat_map(|vm| &vm.properties).filter(|p| p.shared));
         w.text("DateCreated", stamp(template.created_at));
     });
@@ -161,9 +161,9 @@ fn network_config(w: &mut Writer) {
     });
 }
 
-fn customization(w: &mut Writer) {
+fn customization(w: &mut Writer, template: &Template) {
     w.text("ovf:Info", "VApp template customization section");
-    w.text("CustomizeOnInstantiate", true);
+    w.text("CustomizeOnInstantiate", template.customize);
 }
 
 async fn get_network_section(ask: Ask) -> Result<Answer> {
@@ -178,9 +178,10 @@ async fn get_network_config(ask: Ask) -> Result<Answer> {
 }
 
 async fn get_customization(ask: Ask) -> Result<Answer> {
-    found(&ask).await?;
+    let template = found(&ask).await?;
     let kind = "application/vnd.vmware.vcloud.customizationSection+xml";
-    Ok(Answer::xml(kind, document("CustomizationSection", &[("ovf:required", &false)], customization)))
+    let text = document("CustomizationSection", &[("ovf:required", &false)], |w| customization(w, &template));
+    Ok(Answer::xml(kind, text))
 }
 
 /// That of its catalog.

@@ -123,6 +123,10 @@ async fn capture(ask: Ask) -> Result<Answer> {
     let body = ask.xml("CaptureVAppParams")?;
     let source = body.child("Source").ok_or_else(|| Error::BadRequest("CaptureVAppParams names no Source.".into()))?;
     let vapp = source_vapp(&ask, source).await?;
+    let customize = match body.child("CustomizationSection") {
+        Some(section) => section.flag("CustomizeOnInstantiate")?,
+        None => None,
+    };
     let made = match body.child("TargetCatalogItem") {
         Some(target) => {
             let id: TemplateId = referred(target, Kind::Template)?;
@@ -130,7 +134,7 @@ async fn capture(ask: Ask) -> Result<Answer> {
             if found.catalog != catalog {
                 return Err(Error::BadRequest(format!("{} is in another catalog than this one.", found.name)));
             }
-            item::capture_version(ask.d(), &ask.actor, vapp, id).await?;
+            item::capture_version(ask.d(), &ask.actor, vapp, id, customize).await?;
             let description = body.word("Description").unwrap_or(&found.description).to_owned();
             let name = body.word("name").unwrap_or(&found.name);
             if (name, &description) != (&found.name, &found.description) {
@@ -138,7 +142,10 @@ async fn capture(ask: Ask) -> Result<Answer> {
             }
             id
         }
-        None => item::capture(ask.d(), &ask.actor, vapp, catalog, spec(&body, ItemKind::Template)?).await?,
+        None => {
+            let spec = spec(&body, ItemKind::Template)?;
+            item::capture_as(ask.d(), &ask.actor, vapp, catalog, spec, customize.unwrap_or(true)).await?
+        }
     };
     let found = catalog::template(ask.d(), &ask.actor, made).await?;
     let tasks = domain::task::about(ask.d(), &ask.actor, found.org, made.0).await?;

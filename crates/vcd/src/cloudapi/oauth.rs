@@ -33,7 +33,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 pub(crate) fn schemas() -> Vec<Schema> {
     let kinds = json!({"type": "string", "enum": ["refresh_token", HAND_OUT]});
     vec![
-        read("NewClient", &["client_name"], vec![("client_name", Is::Text)]),
+        read("NewClient", &["client_name"], vec![("client_name", Is::Text), ("software_id", Is::MaybeText)]),
         sent(
             "Client",
             vec![
@@ -76,6 +76,8 @@ fn org(open: &Open) -> &str {
 #[derive(Deserialize)]
 struct NewClient {
     client_name: String,
+    /// Of a service account.
+    software_id: Option<String>,
 }
 
 async fn register_client(ask: Ask) -> Result<Answer> {
@@ -83,6 +85,10 @@ async fn register_client(ask: Ask) -> Result<Answer> {
         return Err(Error::NotFound(Kind::Org));
     }
     let new: NewClient = ask.json()?;
+    if new.software_id.is_some() {
+        let why = "There are no service accounts here, and an API token is a person's. Register without software_id to have one of your own.";
+        return Err(Error::field("software_id", why));
+    }
     let spec = TokenSpec { name: new.client_name, expires_at: None };
     let made = token::create(ask.d(), &ask.actor, &ask.session, spec).await.map_err(|e| e.rename(|_| "client_name"))?;
     Ok(Answer::json(&json!({

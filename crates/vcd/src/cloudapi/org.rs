@@ -160,7 +160,7 @@ fn write(o: &Org, contents: OrgContents) -> Value {
         "userCount": o.users,
         "diskCount": contents.disks,
         "canManageOrgs": o.is_provider,
-        "canPublish": o.is_provider,
+        "canPublish": o.is_provider || o.besides.publishes,
         "managedBy": null,
     })
 }

@@ -2,6 +2,7 @@
 use super::page::{Fields, asked, page, reference};
 use crate::{
     answer::Answer,
+    api::query::by_our_names,
     ask::Ask,
     openapi::{Is, Schema, Told, sent},
     pending,
@@ -9,7 +10,7 @@ use crate::{
     wire::{href::urn, operation::vcd_name, times::stamp},
 };
 use domain::task;
-use model::{Kind, Result, TaskId, task::Task};
+use model::{Kind, Result, TaskId, query::Numbered, task::Task};
 use serde_json::{Value, json};
 
 const FIELDS: Fields = &[
@@ -56,7 +57,9 @@ pub(crate) fn schemas() -> Vec<Schema> {
 
 async fn list(ask: Ask) -> Result<Answer> {
     let q = asked(&ask, FIELDS)?;
-    let found = task::query(ask.d(), &ask.actor, ask.context, &q).await?;
+    // shown by VCD's names, so found by them
+    let ours = Numbered { filter: q.filter.clone().rewritten(&by_our_names), ..q.clone() };
+    let found = task::query(ask.d(), &ask.actor, ask.context, &ours).await?;
     Ok(page(&ask, &q, found, |task| write(&ask, &task)))
 }
 

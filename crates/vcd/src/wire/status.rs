@@ -47,6 +47,7 @@ pub(crate) fn vm_deployed(vm: &Vm) -> bool {
 
 pub(crate) fn vapp(vapp: &Vapp) -> Status {
     match vapp.state() {
+        VappState::Empty if vapp.empty_on => POWERED_ON,
         VappState::Empty => RESOLVED,
         VappState::Waiting | VappState::Changing | VappState::Deleting => UNRESOLVED,
         VappState::Running => POWERED_ON,
@@ -58,7 +59,7 @@ pub(crate) fn vapp(vapp: &Vapp) -> Status {
 }
 
 pub(crate) fn vapp_deployed(vapp: &Vapp) -> bool {
-    vapp.vms.running + vapp.vms.suspended > 0
+    vapp.vms.running + vapp.vms.suspended > 0 || (vapp.vms.all == 0 && vapp.empty_on)
 }
 
 /// As a document shows it; lists say `template_word`.

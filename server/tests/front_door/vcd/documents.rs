@@ -40,6 +40,14 @@ const BELOW: &[(&str, &str)] = &[
     ("/api/admin/providervdc/", "pvdc"), ("/api/admin/networkPool/", "pool"), ("/api/admin/pvdcStorageProfile/", "pvdc-profile"),
     ("/api/admin/extension/providervdc/", "pvdc"), ("/api/admin/extension/networkPool/", "pool"),
     ("/api/admin/extension/pvdcStorageProfile/", "pvdc-profile"),
+    ("/cloudapi/1.0.0/orgs/", "org"), ("/cloudapi/1.0.0/users/", "other-user"), ("/cloudapi/1.0.0/roles/", "own-role"),
+    ("/cloudapi/1.0.0/rights/", "right"), ("/cloudapi/1.0.0/vdcs/", "vdc"), ("/cloudapi/2.0.0/vdcs/", "vdc"),
+    ("/cloudapi/1.0.0/orgVdcStoragePolicies/", "profile"), ("/cloudapi/1.0.0/pvdcStoragePolicies/", "pvdc-profile"),
+    ("/cloudapi/1.0.0/orgVdcNetworks/", "network"), ("/cloudapi/1.0.0/catalogs/", "own-catalog"),
+    ("/cloudapi/1.0.0/vapps/", "vapp"), ("/cloudapi/1.0.0/vms/", "vm"), ("/cloudapi/1.0.0/securityTags/vm/", "vm"),
+    ("/cloudapi/1.0.0/tasks/", "task"), ("/cloudapi/1.0.0/auditTrail/", "audit"), ("/cloudapi/1.0.0/globalRoles/", "role"),
+    ("/cloudapi/1.0.0/rightsBundles/", "bundle"), ("/cloudapi/1.0.0/rightsCategories/", "category"),
+    ("/cloudapi/1.0.0/vdcComputePolicies/", "size"), ("/cloudapi/2.0.0/vdcComputePolicies/", "size"),
 ];
 
 impl Documents {
@@ -199,7 +207,20 @@ impl Documents {
         let pools = self.provider.get("/api/admin/extension/networkPoolReferences").await.must(200);
         let pvdc = id_after(&cloud.text, "/api/admin/providervdc/");
         let provided = self.provider.get(&format!("/api/admin/providervdc/{pvdc}")).await.must(200);
+        let first = async |path: &str| {
+            let all = self.provider.get(&format!("/cloudapi/1.0.0/{path}")).await.must(200).json();
+            all["values"][0]["id"].as_str().unwrap_or_default().to_owned()
+        };
+        let (bundle, category, size) =
+            (first("rightsBundles").await, first("rightsCategories").await, first("vdcComputePolicies").await);
+        let audit = db
+            .text(&format!("select id::text from audit where org_id = '{}' order by created_at limit 1", acme.id))
+            .await;
         let ids = [
+            ("bundle", bundle),
+            ("category", category),
+            ("size", size),
+            ("audit", audit),
             ("own-catalog", own.to_string()),
             ("own-template", template),
             ("media", media),
@@ -249,7 +270,9 @@ impl Documents {
         let below = BELOW.iter().filter(|(prefix, _)| route.starts_with(prefix)).max_by_key(|(prefix, _)| prefix.len());
         let id = below.map(|(_, of)| self.id(of)).unwrap_or_default();
         let path = route.replace("{id}", id).replace("{org}", self.id("org")).replace("{key}", "season");
-        path.replace("{domain}", "GENERAL").replace("{version}", "vmx-19")
+        let path = path.replace("{domain}", "GENERAL").replace("{version}", "vmx-19");
+        // of a catalog
+        if path.contains("{item}") { path.replace("{item}", self.id("own-template")) } else { path }
     }
 }
 

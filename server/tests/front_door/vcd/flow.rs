@@ -3,25 +3,25 @@ use super::{Program, Said};
 use crate::stage::Stage;
 use std::time::Duration;
 
-struct Clients {
-    stage: Stage,
-    admin: Program,
+pub(super) struct Clients {
+    pub(super) stage: Stage,
+    pub(super) admin: Program,
 }
 
 impl Clients {
-    async fn set() -> Clients {
+    pub(super) async fn set() -> Clients {
         let stage = Stage::set().await;
         stage.app.follow_changes();
         let admin = Program::sign_in(&stage.app, "acme", &stage.admin.name).await;
         Clients { stage, admin }
     }
 
-    fn vdc(&self) -> String {
+    pub(super) fn vdc(&self) -> String {
         format!("/api/vdc/{}", self.stage.acme.vdc("prod"))
     }
 
     /// As clients wait: the task's address is asked until it has ended.
-    async fn ended(&self, said: &Said) -> Said {
+    pub(super) async fn ended(&self, said: &Said) -> Said {
         let at = said.text.find("/api/task/").expect("a task");
         let href = format!("/api/task/{}", &said.text[at + 10..at + 46]);
         for _ in 0..120 {
@@ -34,14 +34,14 @@ impl Clients {
         panic!("{href} does not end");
     }
 
-    async fn succeeded(&self, said: Said) -> Said {
+    pub(super) async fn succeeded(&self, said: Said) -> Said {
         let task = self.ended(&said).await;
         assert_eq!(task.attr("status"), "success", "{}", task.text);
         said
     }
 
     /// The address of the template in the shared catalog.
-    async fn template(&self, name: &str) -> String {
+    pub(super) async fn template(&self, name: &str) -> String {
         let found =
             self.admin.get(&format!("/api/query?type=vAppTemplate&format=records&filter=name=={name}")).await.must(200);
         assert_eq!(found.attr("total"), "1", "{}", found.text);
@@ -50,7 +50,7 @@ impl Clients {
         record[at..at + record[at..].find('"').unwrap()].to_owned()
     }
 
-    async fn instantiate(&self, name: &str, template: &str) -> String {
+    pub(super) async fn instantiate(&self, name: &str, template: &str) -> String {
         let source = self.template(template).await;
         let body = format!(
             "<InstantiateVAppTemplateParams xmlns=\"http://www.vmware.com/vcloud/v1.5\" name=\"{name}\" deploy=\"true\" powerOn=\"true\">\
@@ -63,7 +63,7 @@ impl Clients {
         made.attr("href")
     }
 
-    async fn act(&self, href: &str, body: &str) -> Said {
+    pub(super) async fn act(&self, href: &str, body: &str) -> Said {
         let said = self.admin.post(href, body).await.must(202);
         self.succeeded(said).await
     }

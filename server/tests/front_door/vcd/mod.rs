@@ -8,8 +8,10 @@ mod flow;
 mod golden;
 mod hostile;
 mod isolation;
+mod kept;
 mod query;
 mod roundtrip;
+mod seed_paths;
 mod sessions;
 mod tokens;
 

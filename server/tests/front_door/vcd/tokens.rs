@@ -132,3 +132,14 @@ async fn wrong_tokens_have_to_wait_after_a_while_and_grants_are_read_strictly() 
     }
     grant(&nobody, "acme", &wrong).await.must(429);
 }
+
+#[tokio::test]
+async fn a_service_account_is_refused_by_name_and_gives_nobody_a_token() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").make().await;
+    let person = Program::sign_in(&app, "acme", &app.actor(acme.admin()).await.name).await;
+    let body = r#"{"client_name": "robot", "software_id": "12345678-1234-1234-1234-1234567890ab", "scope": "urn:vcloud:role:vApp%20User"}"#;
+    let said = person.post("/oauth/tenant/acme/register", body).await.must(400);
+    assert!(said.text.contains("service accounts"), "{}", said.text);
+    assert_eq!(person.get("/cloudapi/1.0.0/tokens").await.must(200).json()["resultTotal"], 0);
+}

@@ -77,7 +77,7 @@ const PASSWORDS: Part = Part {
     path: "passwordPolicy",
     media: media::ORG_PASSWORDS,
     write: passwords,
-    read: |_, _| Ok(()),
+    read: read_passwords,
 };
 const PARTS: [&Part; 5] = [&GENERAL, &VAPP_LEASE, &TEMPLATE_LEASE, &LDAP, &PASSWORDS];
 
@@ -188,6 +188,7 @@ fn read_general(e: &Element, wanted: &mut Wanted) -> Result<()> {
         boot_delay_s: e.number("DelayAfterPowerOnSeconds")?.unwrap_or(0),
         deployed_vms: quota("DeployedVMQuota")?,
         stored_vms: quota("StoredVmQuota")?,
+        ..wanted.besides
     };
     wanted.spec.limits.vms = wanted.besides.vm_limit();
     Ok(())
@@ -250,9 +251,21 @@ fn read_ldap(e: &Element, _: &mut Wanted) -> Result<()> {
     }
 }
 
+/// Its numbers are kept; they count for nothing while it is off.
+fn read_passwords(e: &Element, wanted: &mut Wanted) -> Result<()> {
+    if e.on("AccountLockoutEnabled")? {
+        let why =
+            "Nobody is locked out here: who fails to sign in waits longer each time. Leave AccountLockoutEnabled off.";
+        return Err(Error::NotNow(why.into()));
+    }
+    wanted.besides.lockout_tries = e.number("InvalidLoginsBeforeLockout")?.unwrap_or(0);
+    wanted.besides.lockout_minutes = e.number("AccountLockoutIntervalMinutes")?.unwrap_or(0);
+    Ok(())
+}
+
 /// Who fails to sign in is slowed down; nobody is locked out.
-fn passwords(w: &mut Writer, _: &Org) {
+fn passwords(w: &mut Writer, org: &Org) {
     w.text("AccountLockoutEnabled", false);
-    w.text("InvalidLoginsBeforeLockout", 0);
-    w.text("AccountLockoutIntervalMinutes", 0);
+    w.text("InvalidLoginsBeforeLockout", org.besides.lockout_tries);
+    w.text("AccountLockoutIntervalMinutes", org.besides.lockout_minutes);
 }

@@ -16,7 +16,7 @@ use model::{
 };
 
 /// A name of VCD's stands for several of our actions.
-fn by_our_names(c: Clause) -> Filter {
+pub(crate) fn by_our_names(c: Clause) -> Filter {
     if !matches!(c.field.as_str(), "name" | "operationName" | "operation") || !matches!(c.op, Op::Is | Op::IsNot) {
         return Filter::Is(c);
     }

@@ -17,6 +17,7 @@ use crate::{
     },
 };
 use catalogs::Item;
+pub(crate) use happenings::by_our_names;
 use model::{CatalogId, Error, Kind, OrgId, Result, VappId, VdcId, query::Numbered};
 use page::{Format, Page};
 

@@ -21,13 +21,14 @@ pub(super) async fn orgs(ask: &Ask, q: &Numbered) -> Result<Page> {
         for o in &found.items {
             let href = base.org(o.id);
             let quota = o.limits.vms.unwrap_or_default();
+            let publishes = o.is_provider || o.besides.publishes;
             rows.add(
                 &About { href: &href, urn: &o.id.urn(), name: &o.name, kind: media::ORG },
                 &[
                     ("displayName", &o.display_name),
                     ("isEnabled", &o.enabled),
                     ("isReadOnly", &o.is_provider),
-                    ("canPublishCatalogs", &o.is_provider),
+                    ("canPublishCatalogs", &publishes),
                     ("deployedVMQuota", &quota),
                     ("storedVMQuota", &quota),
                     ("numberOfVdcs", &o.vdcs),

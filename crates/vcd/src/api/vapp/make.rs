@@ -2,6 +2,7 @@
 use super::{
     networks, noted,
     parts::{self, Source, Workshop, described, of_template, wishes},
+    recompose::{copied_item, put_in},
     shown, whole,
 };
 use crate::{
@@ -15,9 +16,10 @@ use domain::{
     catalog, copy, media as discs, recompose,
     recompose::Part,
     vapp::{self, Asked, Deploy},
+    vm,
 };
 use model::{
-    Action, Error, Kind, Result, TemplateId, VdcId,
+    Action, Error, Kind, Result, TemplateId, VdcId, VmId, can,
     template::{ItemKind, Template},
 };
 use std::collections::BTreeMap;
@@ -153,32 +155,57 @@ async fn compose(ask: Ask) -> Result<Answer> {
     }
     let on = body.flag("powerOn")?.unwrap_or(false);
     let mut made_of: Vec<Part> = Vec::new();
+    let mut copies: Vec<(VmId, &Element)> = Vec::new();
+    let mut inserts: Vec<(String, TemplateId)> = Vec::new();
     for item in body.all("SourcedItem") {
-        made_of.push(sourced(&ask, &shop, item, on).await?);
+        let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
+        match parts::source(&ask, source).await? {
+            Source::Template(template, index) => {
+                let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
+                let name = named(&w, source, &template, index);
+                made_of.push(of_template(&template, index, &name, w, on)?);
+            }
+            Source::Vm(vm) => copies.push((vm, item)),
+        }
     }
     for item in body.all("CreateItem") {
-        made_of.push(described(&ask, &shop, item, on).await?.0);
+        let (part, disc) = described(&ask, &shop, item, on).await?;
+        inserts.extend(disc.map(|disc| (part.spec.name.clone(), disc)));
+        made_of.push(part);
     }
     let words = (title(&body)?, body.word("Description").unwrap_or_default());
+    for (vm, _) in &copies {
+        can::or_not_now(can::vm(&vm::get(ask.d(), &ask.actor, *vm).await?, Action::VmCopy))?;
+    }
     let asked = recompose::compose(ask.d(), &ask.actor, vdc, words, made_of).await?;
-    bridge_all(&ask, &asked, &body, &shop).await?;
+    if let Err(e) = filled(&ask, &asked, &body, &shop, inserts, &copies, on).await {
+        // all of it or nothing, as far as that goes: what it was to be made of does not fit into it
+        vapp::delete(ask.d(), &ask.actor, asked.vapp).await?;
+        return Err(e);
+    }
     made(&ask, asked, "vdcComposeVapp").await
 }
 
-/// A machine of a template. Existing ones are copied into vApps that there are.
-async fn sourced(ask: &Ask, shop: &Workshop, item: &Element, on: bool) -> Result<Part> {
-    let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
-    match parts::source(ask, source).await? {
-        Source::Template(template, index) => {
-            let w = wishes(ask, shop, item, item.child("InstantiationParams")).await?;
-            let name = named(&w, source, &template, index);
-            of_template(&template, index, &name, w, on)
-        }
-        Source::Vm(_) => Err(Error::NotNow(
-            "Not now: a VM is copied into a vApp that is there already. Compose the vApp first, then recompose it."
-                .into(),
-        )),
+/// What comes into a vApp that is there: networks, discs, and machines that are copied.
+async fn filled(
+    ask: &Ask,
+    asked: &Asked,
+    body: &Element,
+    shop: &Workshop,
+    inserts: Vec<(String, TemplateId)>,
+    copies: &[(VmId, &Element)],
+    on: bool,
+) -> Result<()> {
+    bridge_all(ask, asked, body, shop).await?;
+    put_in(ask, asked.vapp, inserts).await?;
+    if copies.is_empty() {
+        return Ok(());
     }
+    let shop = Workshop::of(ask, shop.vdc, Some(asked.vapp)).await?;
+    for (from, item) in copies {
+        copied_item(ask, &shop, asked.vapp, *from, item, on).await?;
+    }
+    Ok(())
 }
 
 /// What is said for it; Terraform says it in the source itself.

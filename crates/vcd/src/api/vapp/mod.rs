@@ -13,14 +13,23 @@ use crate::{
     routes::Routes,
     wire::{
         body::Read,
-        doc::{action, document, link, owner},
-        media, status,
+        doc::{action, document, link, named_link, owner},
+        media, product, status,
         times::stamp,
     },
 };
-use domain::{task as tasks, task::Noted, vapp};
-use model::{Action, Kind, Result, VappId, can, network::Network, storage::VdcPolicy, task::Task, vapp::Vapp, vm::Vm};
-use std::fmt::Display;
+use domain::{guest, snapshot as snapshots, task as tasks, task::Noted, vapp, vapp_property};
+use model::{
+    Action, Kind, NetworkId, Result, VappId, VmId, can,
+    guest::{GuestSettings, Property},
+    network::Network,
+    snapshot::Snapshot,
+    storage::VdcPolicy,
+    task::Task,
+    vapp::Vapp,
+    vm::Vm,
+};
+use std::{collections::BTreeMap, fmt::Display};
 use uuid::Uuid;
 use xml::Writer;
 
@@ -47,18 +56,27 @@ pub(crate) struct Shown {
     pub(crate) profiles: Vec<VdcPolicy>,
     /// Its networks with the ids that they have as parts of it, and whether they are networks of the VDC.
     pub(crate) networks: Vec<(Uuid, Network, bool)>,
+    /// What its machines' guests are told.
+    pub(crate) guests: BTreeMap<VmId, GuestSettings>,
+    pub(crate) snapshots: Vec<Snapshot>,
+    /// Of its product sections.
+    pub(crate) properties: Vec<Property>,
     pub(crate) tasks: Vec<Task>,
 }
 
 pub(crate) async fn shown(ask: &Ask, id: VappId) -> Result<Shown> {
     let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-    let (profiles, networks, latest) = tokio::try_join!(
+    let (profiles, networks, guests, snapshots, properties, latest) = tokio::try_join!(
         machines::profiles(ask, vapp.vdc),
         networks::of(ask, &vapp, &vms),
+        guest::in_vapp(ask.d(), &ask.actor, id),
+        snapshots::list_in(ask.d(), &ask.actor, id),
+        vapp_property::get(ask.d(), &ask.actor, id),
         tasks::about(ask.d(), &ask.actor, vapp.org, id.0),
     )?;
     let tasks = latest.into_iter().filter(|t| !t.status.ended()).collect();
-    Ok(Shown { vapp, vms: vms.into_iter().filter(|v| !v.deleted).collect(), profiles, networks, tasks })
+    let vms = vms.into_iter().filter(|v| !v.deleted).collect();
+    Ok(Shown { vapp, vms, profiles, networks, guests, snapshots, properties, tasks })
 }
 
 async fn get(ask: Ask) -> Result<Answer> {
@@ -69,7 +87,7 @@ async fn get(ask: Ask) -> Result<Answer> {
 /// `other`: attributes of its tasks that take the place of the usual ones.
 pub(crate) fn whole(ask: &Ask, shown: &Shown, other: &[(&'static str, &str)]) -> String {
     let v = &shown.vapp;
-    let deployed = shown.vms.iter().any(status::vm_deployed);
+    let deployed = deployed(shown);
     let attributes: [(&str, &dyn Display); 7] = [
         ("name", &v.name),
         ("status", &status::vapp(v).0),
@@ -93,6 +111,7 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown, other: &[(&'static str, &st
     startup::section(w, ask, shown);
     networks::names(w, shown);
     networks::section(w, ask, shown);
+    product::section(w, &shown.properties);
     w.text("DateCreated", stamp(v.created_at));
     owner(w, base, v.owner, &v.owner_name);
     w.text("InMaintenanceMode", false);
@@ -100,11 +119,18 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown, other: &[(&'static str, &st
     if !shown.vms.is_empty() {
         w.el("Children", &[], |w| {
             for vm in &shown.vms {
-                let one = machines::Shown { vm, profiles: &shown.profiles, guest: None, snapshot: None, tasks: &[] };
+                let current = shown.snapshots.iter().find(|s| s.vm == vm.id && s.current && !s.deleted);
+                let guest = shown.guests.get(&vm.id);
+                let one = machines::Shown { vm, profiles: &shown.profiles, guest, snapshot: current, tasks: &[] };
                 machines::element(w, ask, &one);
             }
         });
     }
+}
+
+/// Is any of its machines given what it needs to run? One without machines is as it was last powered.
+fn deployed(shown: &Shown) -> bool {
+    shown.vms.iter().any(status::vm_deployed) || (shown.vms.is_empty() && shown.vapp.empty_on)
 }
 
 /// Is it possible now, and by whoever asks?
@@ -117,8 +143,7 @@ fn links(w: &mut Writer, ask: &Ask, shown: &Shown) {
     let href = ask.base().vapp(v.id);
     let may = |action| allowed(ask, v, action);
     let to = |rest: &str| format!("{href}/{rest}");
-    let deployed = shown.vms.iter().any(status::vm_deployed);
-    let empty = v.vms.all == 0 && ask.actor.may(Action::VappPowerOn, v.resource(&ask.actor));
+    let empty = |action| can::vapp_empty(v, action).is_ok() && ask.actor.may(action, v.resource(&ask.actor));
     for (rel, doing, path) in [
         ("power:powerOn", Action::VappPowerOn, "powerOn"),
         ("power:powerOff", Action::VappPowerOff, "powerOff"),
@@ -127,17 +152,17 @@ fn links(w: &mut Writer, ask: &Ask, shown: &Shown) {
         ("power:shutdown", Action::VappShutdown, "shutdown"),
         ("power:suspend", Action::VappSuspend, "suspend"),
     ] {
-        if may(doing) || (empty && doing == Action::VappPowerOn) {
+        if may(doing) || (matches!(doing, Action::VappPowerOn | Action::VappPowerOff) && empty(doing)) {
             action(w, rel, to(&format!("power/action/{path}")));
         }
     }
     if may(Action::VappDiscard) {
         action(w, "discardState", to("action/discardSuspendedState"));
     }
-    if may(Action::VappPowerOn) || empty {
+    if may(Action::VappPowerOn) || empty(Action::VappPowerOn) {
         link(w, "deploy", to("action/deploy"), media::DEPLOY_PARAMS);
     }
-    if deployed && may(Action::VappPowerOff) {
+    if deployed(shown) && (may(Action::VappPowerOff) || empty(Action::VappPowerOff)) {
         link(w, "undeploy", to("action/undeploy"), media::UNDEPLOY_PARAMS);
     }
     link(w, "up", ask.base().vdc(v.vdc), media::VDC);
@@ -159,6 +184,9 @@ fn links(w: &mut Writer, ask: &Ask, shown: &Shown) {
     link(w, "down", to("metadata"), media::METADATA);
     link(w, "down", to("owner"), media::OWNER);
     link(w, "down", to("productSections/"), media::PRODUCT_SECTIONS);
+    for (id, network, _) in &shown.networks {
+        named_link(w, "down", ask.base().network(NetworkId(*id)), media::VAPP_NETWORK, network.name());
+    }
     let has = shown.vms.iter().any(|vm| vm.snapshots > 0);
     snapshot::links(
         w,
@@ -201,20 +229,22 @@ async fn delete(ask: Ask) -> Result<Answer> {
     task::accepted(&ask, task).await
 }
 
-/// Properties are of machines here; a vApp has none of its own.
 async fn products(ask: Ask) -> Result<Answer> {
-    let v = vapp::get(ask.d(), &ask.actor, ask.id(Kind::Vapp)?).await?;
-    Ok(machines::guest::product_list(&format!("{}/productSections", ask.base().vapp(v.id)), None))
+    let id: VappId = ask.id(Kind::Vapp)?;
+    let properties = vapp_property::get(ask.d(), &ask.actor, id).await?;
+    Ok(machines::guest::product_list(&format!("{}/productSections", ask.base().vapp(id)), &properties))
 }
 
 async fn set_products(ask: Ask) -> Result<Answer> {
     let body = ask.xml("ProductSectionList")?;
     let v = vapp::get(ask.d(), &ask.actor, ask.id(Kind::Vapp)?).await?;
-    if body.all("ProductSection").any(|s| s.child("Property").is_some()) {
-        let why = "Not now: properties are set on a vApp's VMs, and not on the vApp. Set them on each VM.";
-        return Err(model::Error::NotNow(why.into()));
+    let now = vapp_property::get(ask.d(), &ask.actor, v.id).await?;
+    let wished = machines::guest::read_products(&body, &now)?;
+    if wished == now {
+        return nothing(&ask, &v).await;
     }
-    nothing(&ask, &v).await
+    let task = vapp_property::set(ask.d(), &ask.actor, v.id, wished).await?;
+    task::accepted(&ask, task).await
 }
 
 async fn download(ask: Ask) -> Result<Answer> {

@@ -69,7 +69,7 @@ pub(crate) async fn template_vm(ask: &Ask, vm: Uuid) -> Result<(Template, usize)
 pub(crate) struct Workshop {
     pub(crate) reach: Vec<Network>,
     pub(crate) profiles: Vec<VdcPolicy>,
-    vdc: VdcId,
+    pub(crate) vdc: VdcId,
 }
 
 impl Workshop {

@@ -47,19 +47,13 @@ async fn recompose(ask: Ask) -> Result<Answer> {
     let mut inserts: Vec<(String, TemplateId)> = Vec::new();
     for item in body.all("SourcedItem") {
         let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
-        let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
         match parts::source(&ask, source).await? {
             Source::Template(template, index) => {
+                let w = wishes(&ask, &shop, item, item.child("InstantiationParams")).await?;
                 let name = named(&w, source, &template, index);
                 change.add.push(of_template(&template, index, &name, w, on)?);
             }
-            Source::Vm(vm) => {
-                // Terraform says it in the source itself
-                let said = source.attr("name").map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned);
-                let description = Some(w.each.description).filter(|text| !text.is_empty());
-                let how = Arrival { name: w.each.name.or(said), description, nics: w.nics, power_on: on };
-                copies.push((vm, how, item.on("sourceDelete")?));
-            }
+            Source::Vm(vm) => copies.push(wanted_copy(&ask, &shop, vm, item, on).await?),
         }
     }
     for item in body.all("CreateItem") {
@@ -86,23 +80,67 @@ async fn recompose(ask: Ask) -> Result<Answer> {
     if !alone || copies.is_empty() {
         last = recompose::recompose(ask.d(), &ask.actor, id, change).await?;
     }
-    for (name, disc) in inserts {
-        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-        if let Some(vm) = vms.iter().find(|vm| vm.name == name && !vm.deleted) {
-            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
-        }
-    }
-    for (from, how, goes) in copies {
-        last = Some(match goes {
-            true => moved(&ask, from, id, how).await?,
-            false => copied(&ask, from, id, how).await?,
-        });
+    put_in(&ask, id, inserts).await?;
+    for copy in copies {
+        last = Some(brought(&ask, id, copy).await?);
     }
     task::accepted(&ask, last).await
 }
 
 fn no_task() -> Error {
     Error::Internal("an operation began no task".into())
+}
+
+/// Discs for machines that were just made, by their names.
+pub(super) async fn put_in(ask: &Ask, id: VappId, inserts: Vec<(String, TemplateId)>) -> Result<()> {
+    if inserts.is_empty() {
+        return Ok(());
+    }
+    let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
+    for (name, disc) in inserts {
+        if let Some(vm) = vms.iter().find(|vm| vm.name == name && !vm.deleted) {
+            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
+        }
+    }
+    Ok(())
+}
+
+/// A machine that is to be copied, how it is to arrive, and whether the other one goes.
+struct WantedCopy {
+    from: VmId,
+    how: Arrival,
+    goes: bool,
+}
+
+/// What a SourcedItem says of it.
+async fn wanted_copy(ask: &Ask, shop: &Workshop, from: VmId, item: &Element, on: bool) -> Result<WantedCopy> {
+    let w = wishes(ask, shop, item, item.child("InstantiationParams")).await?;
+    // Terraform says it in the source itself
+    let source = item.child("Source").and_then(|s| s.attr("name")).map(str::trim);
+    let said = source.filter(|n| !n.is_empty()).map(str::to_owned);
+    let description = Some(w.each.description).filter(|text| !text.is_empty());
+    let how = Arrival { name: w.each.name.or(said), description, nics: w.nics, power_on: on };
+    Ok(WantedCopy { from, how, goes: item.on("sourceDelete")? })
+}
+
+/// The same for a vApp that is being composed.
+pub(super) async fn copied_item(
+    ask: &Ask,
+    shop: &Workshop,
+    into: VappId,
+    from: VmId,
+    item: &Element,
+    on: bool,
+) -> Result<()> {
+    let copy = wanted_copy(ask, shop, from, item, on).await?;
+    brought(ask, into, copy).await.map(drop)
+}
+
+async fn brought(ask: &Ask, into: VappId, copy: WantedCopy) -> Result<TaskId> {
+    match copy.goes {
+        true => moved(ask, copy.from, into, copy.how).await,
+        false => copied(ask, copy.from, into, copy.how).await,
+    }
 }
 
 /// A machine that is there, moved into the vApp, with what is asked for it there.
@@ -148,6 +186,12 @@ fn as_recompose(single: &Element) -> Result<Element> {
     "CreateItem".clone_into(&mut vm.name);
     if vm.attr("name").is_none() {
         vm.set_attr("name", single.attr("name").unwrap_or_default());
+    }
+    // what stands beside it
+    for word in ["Description", "Media"] {
+        if let (None, Some(said)) = (vm.child(word), single.child(word)) {
+            vm.children.push(said.clone());
+        }
     }
     let mut out = Element::new("RecomposeVAppParams", "");
     if let Some(on) = single.attr("powerOn") {

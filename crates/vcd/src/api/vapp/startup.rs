@@ -1,4 +1,4 @@
-//! In which order the machines of a vApp start.
+//! In which order the machines of a vApp start, and what is done to each of them then and when it stops.
 use super::{Shown, nothing};
 use crate::{
     answer::Answer,
@@ -10,8 +10,14 @@ use crate::{
         media,
     },
 };
-use domain::{recompose, vapp};
-use model::{Error, Kind, Result, VmId, vm::Vm};
+use domain::{
+    recompose::{self, Place},
+    vapp,
+};
+use model::{
+    Error, Kind, Result,
+    vm::{StartAction, StopAction, Turn, Vm},
+};
 use std::fmt::Display;
 use xml::{Element, Writer};
 
@@ -28,19 +34,56 @@ pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
 fn content(w: &mut Writer, href: &str, vms: &[Vm]) {
     w.text("ovf:Info", "VApp startup section");
     for vm in vms {
+        let turn = &vm.besides.turn;
         w.empty(
             "ovf:Item",
             &[
                 ("ovf:id", &vm.name),
                 ("ovf:order", &vm.start_order),
-                ("ovf:startAction", &"powerOn"),
+                ("ovf:startAction", &start_word(turn.start)),
                 ("ovf:startDelay", &vm.start_delay_s),
-                ("ovf:stopAction", &"powerOff"),
-                ("ovf:stopDelay", &0),
+                ("ovf:stopAction", &stop_word(turn.stop)),
+                ("ovf:stopDelay", &turn.stop_delay_s),
             ],
         );
     }
     link(w, "edit", href, media::STARTUP);
+}
+
+fn start_word(action: StartAction) -> &'static str {
+    match action {
+        StartAction::PowerOn => "powerOn",
+        StartAction::Nothing => "none",
+    }
+}
+
+fn stop_word(action: StopAction) -> &'static str {
+    match action {
+        StopAction::PowerOff => "powerOff",
+        StopAction::Shutdown => "guestShutdown",
+        StopAction::Suspend => "suspend",
+    }
+}
+
+/// What is done to a machine with its vApp; what is left out stays.
+fn turn(item: &Element, now: Turn) -> Result<Turn> {
+    let no = |what: &str, word: &str, known: &str| {
+        Error::BadRequest(format!("“{}” is no {what}: {known}.", crate::ask::shown(word)))
+    };
+    let start = match item.attr("startAction") {
+        None => now.start,
+        Some("powerOn") => StartAction::PowerOn,
+        Some("none") => StartAction::Nothing,
+        Some(other) => return Err(no("startAction", other, "powerOn or none")),
+    };
+    let stop = match item.attr("stopAction") {
+        None => now.stop,
+        Some("powerOff") => StopAction::PowerOff,
+        Some("guestShutdown" | "shutdown") => StopAction::Shutdown,
+        Some("suspend") => StopAction::Suspend,
+        Some(other) => return Err(no("stopAction", other, "powerOff, guestShutdown or suspend")),
+    };
+    Ok(Turn { start, stop, stop_delay_s: item.number("stopDelay")?.unwrap_or(now.stop_delay_s) })
 }
 
 async fn get(ask: Ask) -> Result<Answer> {
@@ -55,20 +98,24 @@ async fn get(ask: Ask) -> Result<Answer> {
 async fn set(ask: Ask) -> Result<Answer> {
     let body = ask.xml("StartupSection")?;
     let (v, vms) = vapp::with_vms(ask.d(), &ask.actor, ask.id(Kind::Vapp)?).await?;
-    let one = |item: &Element| -> Result<(VmId, i32, i32)> {
+    let one = |item: &Element| -> Result<Place> {
         let name = item.attr("id").unwrap_or_default();
         let vm = vms.iter().find(|vm| vm.name == name && !vm.deleted);
         let vm =
             vm.ok_or_else(|| Error::BadRequest(format!("There is no VM {} in the vApp.", crate::ask::shown(name))))?;
-        Ok((
-            vm.id,
-            item.number("order")?.unwrap_or(vm.start_order),
-            item.number("startDelay")?.unwrap_or(vm.start_delay_s),
-        ))
+        Ok(Place {
+            vm: vm.id,
+            order: item.number("order")?.unwrap_or(vm.start_order),
+            delay_s: item.number("startDelay")?.unwrap_or(vm.start_delay_s),
+            turn: Some(turn(item, vm.besides.turn)?),
+        })
     };
     let order = body.all("Item").map(one).collect::<Result<Vec<_>>>()?;
-    let changed = |(id, order, delay): &(VmId, i32, i32)| {
-        vms.iter().any(|vm| vm.id == *id && (vm.start_order, vm.start_delay_s) != (*order, *delay))
+    let changed = |to: &Place| {
+        let now = vms.iter().find(|vm| vm.id == to.vm);
+        now.is_some_and(|vm| {
+            (vm.start_order, vm.start_delay_s, Some(vm.besides.turn)) != (to.order, to.delay_s, to.turn)
+        })
     };
     if order.iter().any(changed) {
         recompose::set_start_order(ask.d(), &ask.actor, v.id, order).await?;

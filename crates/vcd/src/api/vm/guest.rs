@@ -26,26 +26,18 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .put("/api/vApp/vm-{id}/guestCustomizationSection", set)
         .get("/api/vApp/vm-{id}/guestcustomizationstatus", status)
         .get("/api/vApp/vm-{id}/guestCustomizationStatus", status)
+        .get("/api/vApp/vm-{id}/checkpostcustomizationscript", after_script)
         .get("/api/vApp/vm-{id}/productSections", get_products)
         .put("/api/vApp/vm-{id}/productSections", set_products)
 }
 
-/// Within the machine's document. Inside a vApp, where settings are not opened for each machine, it says the name alone.
+/// Within the machine's document.
 pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
+    let Some(guest) = shown.guest else { return };
     let href = format!("{}/guestCustomizationSection/", ask.base().vm(shown.vm.id));
     let attributes: [(&str, &dyn Display); 3] =
         [("href", &href), ("type", &media::GUEST_CUSTOMIZATION), ("ovf:required", &false)];
-    w.el("GuestCustomizationSection", &attributes, |w| match shown.guest {
-        Some(guest) => content(w, &href, shown.vm, guest),
-        None => {
-            w.text("ovf:Info", "Specifies Guest OS Customization Settings");
-            w.text("Enabled", true);
-            w.text("VirtualMachineId", shown.vm.id);
-            w.text("ResetPasswordRequired", false);
-            w.text("ComputerName", &shown.vm.computer_name);
-            link(w, "edit", &href, media::GUEST_CUSTOMIZATION);
-        }
-    });
+    w.el("GuestCustomizationSection", &attributes, |w| content(w, &href, shown.vm, guest));
 }
 
 fn content(w: &mut Writer, href: &str, vm: &Vm, g: &GuestSettings) {
@@ -136,6 +128,16 @@ async fn status(ask: Ask) -> Result<Answer> {
     Ok(Answer::xml("application/vnd.vmware.vcloud.guestcustomizationstatussection+xml", text))
 }
 
+/// The same of the script that runs after it, which is run with the rest.
+async fn after_script(ask: Ask) -> Result<Answer> {
+    let (vm, guest) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
+    let href = format!("{}/checkpostcustomizationscript/", ask.base().vm(vm.id));
+    let text = document("CheckPostGuestCustomizationSection", &[("href", &href)], |w| {
+        w.text("CheckPostGCStatus", gc_status(&vm, &guest));
+    });
+    Ok(Answer::xml("application/vnd.vmware.vcloud.checkpostguestcustomizationsection+xml", text))
+}
+
 pub(crate) fn gc_status(vm: &Vm, guest: &GuestSettings) -> &'static str {
     match vm.seen {
         _ if !guest.enabled => "GC_COMPLETE",
@@ -150,20 +152,18 @@ pub(crate) fn product_sections(w: &mut Writer, guest: &GuestSettings) {
     product::section(w, &guest.properties);
 }
 
-/// Also of a vApp, which has none of its own here.
-pub(crate) fn product_list(href: &str, guest: Option<&GuestSettings>) -> Answer {
+/// Of a machine or a vApp.
+pub(crate) fn product_list(href: &str, properties: &[Property]) -> Answer {
     let text = document("ProductSectionList", &[("href", &href), ("type", &media::PRODUCT_SECTIONS)], |w| {
         link(w, "edit", href, media::PRODUCT_SECTIONS);
-        if let Some(guest) = guest {
-            product_sections(w, guest);
-        }
+        product::section(w, properties);
     });
     Answer::xml(media::PRODUCT_SECTIONS, text)
 }
 
 async fn get_products(ask: Ask) -> Result<Answer> {
     let (vm, guest) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
-    Ok(product_list(&format!("{}/productSections", ask.base().vm(vm.id)), Some(&guest)))
+    Ok(product_list(&format!("{}/productSections", ask.base().vm(vm.id)), &guest.properties))
 }
 
 /// All properties, as they are to be. What the machine's template said of one stays.

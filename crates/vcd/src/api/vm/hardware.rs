@@ -17,7 +17,7 @@ use crate::{
 };
 use domain::{disk, vm};
 use model::{
-    Action, DiskId, Error, Kind, Result, VmId,
+    Action, DiskId, Error, Kind, Result, TaskId, VmId,
     disk::{DiskSpec, Slot},
     vm::{Besides, Vm},
 };
@@ -152,10 +152,37 @@ async fn get(ask: Ask) -> Result<Answer> {
     Ok(Answer::xml(media::VIRTUAL_HARDWARE, text))
 }
 
-/// The extra settings in it; hardware itself is changed by its own parts.
+/// The extra settings and the hardware in it. Disks and cards that are not among its items go, where it names any of their kind
+/// or is the whole of the hardware; what is as it was changes nothing.
 async fn set(ask: Ask) -> Result<Answer> {
     let body = ask.xml("VirtualHardwareSection")?;
     let vm = found(&ask).await?;
+    let besides = extra_settings(&body, &vm)?;
+    let mut last = None;
+    if besides != vm.besides {
+        last = vm::keep(ask.d(), &ask.actor, vm.id, besides).await?;
+    }
+    let item = |kind: &str| body.all("Item").find(|i| i.word("ResourceType") == Some(kind));
+    let (processors, memory) = (item("3"), item("4"));
+    let whole = processors.is_some() && memory.is_some();
+    let cpus = processors.map(quantity).transpose()?;
+    let cores = processors.map(|i| i.number("CoresPerSocket")).transpose()?.flatten();
+    let memory = memory.map(quantity).transpose()?;
+    last = super::reconfigure::resized(&ask, vm.id, cpus, memory, cores).await?.or(last);
+    if whole || item("17").is_some() {
+        last = disks_as(&ask, &found(&ask).await?, &body).await?.or(last);
+    }
+    if whole || item("10").is_some() {
+        let wanted = nics::from_items(&ask, vm.id, &body).await?;
+        last = nics::set_nics(&ask, &found(&ask).await?, wanted).await?.or(last);
+    }
+    match last {
+        Some(task) => task::accepted(&ask, Some(task)).await,
+        None => super::reconfigure::nothing(&ask, &vm).await,
+    }
+}
+
+fn extra_settings(body: &Element, vm: &Vm) -> Result<Besides> {
     let mut besides = vm.besides.clone();
     for extra in body.all("ExtraConfig") {
         let key = extra.attr("key").unwrap_or_default().trim().to_owned();
@@ -168,7 +195,7 @@ async fn set(ask: Ask) -> Result<Answer> {
     if besides.extra_config.len() > 200 {
         return Err(Error::BadRequest("At most 200 extra settings.".into()));
     }
-    keep(&ask, &vm, besides).await
+    Ok(besides)
 }
 
 /// 202, whether or not anything was new.
@@ -250,14 +277,23 @@ async fn get_cards(ask: Ask) -> Result<Answer> {
     .await
 }
 
-/// All disks as they are to be: those that are known keep what they have, others are new, and what is missing goes.
 async fn set_disks(ask: Ask) -> Result<Answer> {
     let body = ask.xml("RasdItemsList")?;
     let vm = found(&ask).await?;
-    let known = placed(&vm);
+    match disks_as(&ask, &vm, &body).await? {
+        Some(task) => task::accepted(&ask, Some(task)).await,
+        None => super::reconfigure::nothing(&ask, &vm).await,
+    }
+}
+
+/// All disks as they are to be: those that are known keep what they have, others are new, and what is missing goes. None: they
+/// are so already.
+async fn disks_as(ask: &Ask, vm: &Vm, list: &Element) -> Result<Option<TaskId>> {
+    let known = placed(vm);
+    let mut changed = false;
     let mut wanted: Vec<(Option<DiskId>, DiskSpec)> = Vec::new();
     let mut taken: Vec<Slot> = known.iter().map(|p| p.slot).collect();
-    for item in body.all("Item").filter(|i| i.word("ResourceType") == Some("17")) {
+    for item in list.all("Item").filter(|i| i.word("ResourceType") == Some("17")) {
         let host = item.child("HostResource").ok_or_else(|| Error::BadRequest("A disk has no HostResource.".into()))?;
         let size_mb: i64 =
             host.number("capacity")?.ok_or_else(|| Error::BadRequest("A disk has no capacity.".into()))?;
@@ -265,6 +301,7 @@ async fn set_disks(ask: Ask) -> Result<Answer> {
         match known.iter().find(|p| Some(p.instance) == instance) {
             Some(p) if p.disk.independent => {}
             Some(p) => {
+                changed |= size_mb != p.disk.size_mb;
                 let spec = DiskSpec { size_mb, bus: p.disk.bus, slot: Some(p.slot), ..DiskSpec::default() };
                 wanted.push((p.disk.id, spec));
             }
@@ -272,12 +309,15 @@ async fn set_disks(ask: Ask) -> Result<Answer> {
                 let bus = rasd::bus(host.attr("busType"), host.attr("busSubType"))?;
                 let slot = slots::first_free(bus, &taken);
                 taken.push(slot);
+                changed = true;
                 wanted.push((None, DiskSpec { size_mb, bus, slot: Some(slot), ..DiskSpec::default() }));
             }
         }
     }
-    let task = disk::set_all(ask.d(), &ask.actor, vm.id, wanted).await?;
-    task::accepted(&ask, task).await
+    if !changed && wanted.len() == known.iter().filter(|p| !p.disk.independent).count() {
+        return Ok(None);
+    }
+    disk::set_all(ask.d(), &ask.actor, vm.id, wanted).await
 }
 
 /// The cards by their items; the network connection section says more about them.

@@ -45,7 +45,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 pub(crate) struct Shown<'a> {
     pub(crate) vm: &'a Vm,
     pub(crate) profiles: &'a [VdcPolicy],
-    /// What its guest is told; None: within a vApp, where it is not read for each.
+    /// What its guest is told; None: the part that is shown does not say it.
     pub(crate) guest: Option<&'a GuestSettings>,
     pub(crate) snapshot: Option<&'a Snapshot>,
     pub(crate) tasks: &'a [Task],
@@ -197,6 +197,11 @@ fn links(w: &mut Writer, ask: &Ask, vm: &Vm) {
     if may(Action::VmEdit) {
         link(w, "edit", &href, media::VM);
         link(w, "reconfigureVm", to("action/reconfigureVm"), media::VM);
+        action(w, "upgrade", to("action/upgradeHardwareVersion"));
+        action(w, "consolidate", to("action/consolidate"));
+    }
+    if may(Action::VmGuest) {
+        action(w, "customizeAtNextPowerOn", to("action/customizeAtNextPowerOn"));
     }
     if may(Action::VmDelete) && can::vm_stopped(vm).is_ok() {
         action(w, "remove", &href);

@@ -206,7 +206,11 @@ pub(crate) async fn from_items(ask: &Ask, id: VmId, list: &Element) -> Result<Ve
         let address = if mode == IpMode::Manual { address.or(before.address) } else { None };
         let adapter = item.word("ResourceSubType").and_then(Adapter::parse).unwrap_or(before.adapter);
         let mac = item.word("Address").unwrap_or(&before.mac).to_owned();
-        Ok(NicSpec { index, attach, mode, address, adapter, mac, ..before })
+        // a new card is plugged in, and the first one where nobody says another
+        let connected = item.flag("AutomaticAllocation")?.unwrap_or(known.is_none() || before.connected);
+        let said = connection.map(|c| c.flag("primaryNetworkConnection")).transpose()?.flatten();
+        let primary = said.unwrap_or(before.primary);
+        Ok(NicSpec { index, attach, mode, address, adapter, mac, connected, primary, ..before })
     };
     cards.map(one).collect()
 }

@@ -215,15 +215,29 @@ pub(crate) async fn resize(
     memory_mb: Option<i64>,
     cores: Option<i32>,
 ) -> Result<Answer> {
+    match resized(ask, id, cpus, memory_mb, cores).await? {
+        Some(task) => task::accepted(ask, Some(task)).await,
+        None => nothing(ask, &now(ask, id).await?).await,
+    }
+}
+
+/// None: it is of that size already.
+pub(crate) async fn resized(
+    ask: &Ask,
+    id: VmId,
+    cpus: Option<i32>,
+    memory_mb: Option<i64>,
+    cores: Option<i32>,
+) -> Result<Option<TaskId>> {
     let vm = now(ask, id).await?;
+    let mut last = None;
     if cores.is_some_and(|c| c != super::hardware::cores(&vm)) {
         let besides = Besides { cores_per_socket: cores, ..vm.besides.clone() };
-        vm::keep(ask.d(), &ask.actor, id, besides).await?;
+        last = vm::keep(ask.d(), &ask.actor, id, besides).await?;
     }
     let size = (cpus.unwrap_or(vm.cpus), memory_mb.unwrap_or(vm.memory_mb));
     if size == (vm.cpus, vm.memory_mb) {
-        return nothing(ask, &vm).await;
+        return Ok(last);
     }
-    let task = vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?;
-    task::accepted(ask, task).await
+    Ok(vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?.or(last))
 }
