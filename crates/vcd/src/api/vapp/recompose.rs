@@ -43,7 +43,7 @@ async fn recompose(ask: Ask) -> Result<Answer> {
         description: body.child("Description").map(|d| d.text.trim().to_owned()),
         ..Change::default()
     };
-    let mut copies: Vec<(VmId, Arrival, bool)> = Vec::new();
+    let mut copies: Vec<WantedCopy> = Vec::new();
     let mut inserts: Vec<(String, TemplateId)> = Vec::new();
     for item in body.all("SourcedItem") {
         let source = item.child("Source").ok_or_else(|| Error::BadRequest("A SourcedItem names no Source.".into()))?;
