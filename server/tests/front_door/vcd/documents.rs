@@ -268,7 +268,8 @@ impl Documents {
     /// The address of a route.
     pub(super) fn at(&self, route: &str) -> String {
         let below = BELOW.iter().filter(|(prefix, _)| route.starts_with(prefix)).max_by_key(|(prefix, _)| prefix.len());
-        let id = below.map(|(_, of)| self.id(of)).unwrap_or_default();
+        // what there is none of has somebody else's id
+        let id = below.map_or(self.id("org"), |(_, of)| self.id(of));
         let path = route.replace("{id}", id).replace("{org}", self.id("org")).replace("{key}", "season");
         let path = path.replace("{domain}", "GENERAL").replace("{version}", "vmx-19");
         // of a catalog
