@@ -65,6 +65,9 @@ async fn held(tx: &mut Write<'_>, id: VmId, into: VappId) -> Result<(Authorized<
         return Err(Error::NotFound(Kind::Vapp));
     }
     copy::together(&from, &into)?;
+    if into.empty_on {
+        tx.vapp_empty_on(&into, false).await?;
+    }
     if tx.vapp_by_template(from.vapp).await? {
         return Err(Error::NotNow("Not now: its vApp was made from a template as it is. Copy the VM instead.".into()));
     }
