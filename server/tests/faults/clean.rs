@@ -18,7 +18,8 @@ pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Fi
     let vapp = subject.vapp.map(|v| format!("'{v}'")).unwrap_or_default();
     let sql = format!(
         "select coalesce(string_agg(id::text, ' ' order by id desc), '') from vapps where deleted_at is null
-         and (vdc_id = '{}' or id = any(array[{vapp}]::uuid[]) or moved_from = any(array[{vapp}]::uuid[])) and name <> 'steady'",
+         and (vdc_id = '{}' or id = any(array[{vapp}]::uuid[]) or moved_from = any(array[{vapp}]::uuid[])
+              or id in (select c.vapp_id from vms c join vms o on o.id = c.moved_from where o.vapp_id = any(array[{vapp}]::uuid[]))) and name <> 'steady'",
         subject.vdc,
     );
     for id in db.text(&sql).await.split_whitespace() {
