@@ -106,6 +106,13 @@ fn check_parameters(instance: &Instance, template: &Value) -> Result<()> {
         if structured && text.contains(&format!("${{{{{name}}}}}")) {
             return bad(format!("The parameter {name} takes one value, not a structure. Give a text or a number."));
         }
+        // OpenShift makes the objects with our account, which may read what other tenants have
+        let own = list(&template["parameters"]).find(|p| p["name"] == name.as_str()).and_then(|p| p["value"].as_str());
+        if own != Some(value) && list(&template["objects"]).any(|o| in_a_namespace(&o["spec"], name)) {
+            return bad(format!(
+                "The parameter {name} says in which namespace something is: that is the template's to say. Leave it as it is."
+            ));
+        }
     }
     for p in list(&template["parameters"]) {
         let name = p["name"].as_str().unwrap_or_default();
@@ -116,6 +123,18 @@ fn check_parameters(instance: &Instance, template: &Value) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Is that parameter part of the name of a namespace, anywhere below?
+fn in_a_namespace(value: &Value, parameter: &str) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(key, field)| match field.as_str() {
+            Some(text) => key == "namespace" && text.contains(&format!("{{{parameter}}}")),
+            None => in_a_namespace(field, parameter),
+        }),
+        Value::Array(all) => all.iter().any(|each| in_a_namespace(each, parameter)),
+        _ => false,
+    }
 }
 
 fn objects(instance: &Instance, template: &Value) -> Result<Vec<Value>> {

@@ -339,6 +339,22 @@ fn a_template_that_reaches_for_more_is_refused_with_the_reason() {
 }
 
 #[test]
+fn whoever_deploys_does_not_say_from_which_namespace_disks_are_filled() {
+    let mut t = template();
+    t["parameters"].as_array_mut().expect("a list").push(json!({"name": "IMAGES", "value": "golden"}));
+    t["objects"][1]["spec"]["dataVolumeTemplates"][0]["spec"]["source"] =
+        json!({"pvc": {"namespace": "${IMAGES}", "name": "rhel"}});
+    let with = |value: &str| {
+        let mut i = instance();
+        i.parameters.insert("IMAGES".into(), value.into());
+        template_instance(&i, &t)
+    };
+    assert!(with("golden").is_ok());
+    let e = with("vdc-other-tenant").expect_err("another tenant's namespace");
+    assert!(e.to_string().contains("IMAGES says in which namespace"), "{e}");
+}
+
+#[test]
 fn a_parameter_in_a_name_is_not_filled_in() {
     let mut i = instance();
     i.vms[0].as_mut().expect("one").vm_name = "${PASSWORD}".into();
