@@ -24,7 +24,7 @@ pub fn open(settings: &Settings) -> anyhow::Result<Domain> {
     Ok(Domain {
         store,
         vault,
-        gate: Gate::new(settings.hubs.allow.clone()),
+        gate: Gate::new(settings.hubs.allow.clone(), settings.hubs.ports.clone()),
         area: settings.images.directory.as_ref().map(|dir| Area::new(dir, settings.images.limit)),
         simulator: None,
         hasher: Hasher::new(settings.auth.max_concurrent_hashes)?,

@@ -19,6 +19,7 @@ use leptos::prelude::*;
 use model::{
     Action, Problems, Result,
     hub::{Capability, HubSpec, HubType},
+    quota::Measure,
 };
 
 const LABELS: &[(&str, &str)] = &[
@@ -29,6 +30,9 @@ const LABELS: &[(&str, &str)] = &[
     ("region", "Region"),
     ("zone", "Zone"),
     ("is_default", "Default hub"),
+    ("cpu_limit", "CPU of its namespace"),
+    ("memory_limit", "Memory of its namespace"),
+    ("storage_limit", "Storage of its namespace"),
     ("description", "Description"),
     ("kubeconfig", "kubeconfig"),
 ];
@@ -113,9 +117,19 @@ fn fields(fill: &Fill, spec: &HubSpec, locked: bool) -> impl IntoView + use<> {
         <TextField name="zone" label="Zone" value=fill.value("zone", &spec.zone) error=fill.error("zone") optional=true autocomplete="off" width=Width::Third />
         <CheckField name="is_default" label="The default hub: what fits goes here first, whatever room others have" checked=is_default />
     };
+    let quota = Measure::ALL
+        .into_iter()
+        .filter(|m| *m != Measure::Vms)
+        .map(|m| {
+            let (value, error) = (fill.limit(m, &spec.quota), fill.error(m.field()));
+            view! { <NumberField name=m.field() label=m.label() value unit=m.unit() error optional=true width=Width::Third /> }
+        })
+        .collect_view();
+    let bounds = "What may be used in its namespace, where images are. Empty: as much as there is.";
     view! {
         <FormSection title="Hub">{what}</FormSection>
         <FormSection title="Place" lede="VDCs can ask for a region and a zone.">{place}</FormSection>
+        <FormSection title="Quota" lede=bounds>{quota}</FormSection>
     }
 }
 
@@ -165,6 +179,7 @@ fn read_spec(values: &Values, id: String) -> Result<HubSpec> {
         hub_type: hub_type.unwrap_or_default(),
         capabilities: values.all("capabilities").filter_map(Capability::parse).collect(),
         namespace: values.text("namespace"),
+        quota: values.limits(&mut problems),
         region: values.text("region"),
         zone: values.text("zone"),
         is_default: values.has("is_default"),
@@ -222,10 +237,10 @@ pub(super) async fn kubeconfig_page(visit: Visit) -> Result<Sheet> {
     let fill = visit.fill();
     let field = kubeconfig_field(&visit, &fill).await;
     let anyway = view! {
-        <CheckField name="anyway" label="Use it even if the hub does not answer" checked=fill.checked("anyway", "on", false) />
+        <CheckField name="anyway" label="Use it untried, also if it leads to another cluster" checked=fill.checked("anyway", "on", false) />
     };
     let body = view! {
-        <PageHead title=format!("New kubeconfig for {}", h.id) lede="It is tried first. If the hub does not answer, the old one stays." />
+        <PageHead title=format!("New kubeconfig for {}", h.id) lede="It is tried first. If the hub does not answer, is another cluster or can't run VMs with it, the old one stays." />
         <form method="post" class="form" novalidate>
             {form_error(&fill, LABELS)}
             <FormSection title="Way in" lede="Sealed when it is stored. Nobody can read it again.">{field} {anyway}</FormSection>

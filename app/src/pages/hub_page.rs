@@ -20,6 +20,7 @@ use leptos::prelude::*;
 use model::{
     Action, Result,
     hub::{CheckState, Hub, HubCheck, HubDifference, HubState},
+    quota::Measure,
 };
 use time::Duration;
 
@@ -199,6 +200,8 @@ fn margin(visit: &Visit, h: &Hub) -> AnyView {
     let (what, open_for) = (h.hub_type.label(), capabilities.join(", "));
     let offers = word(&h.offers.join(", "));
     let (region, namespace, server) = (word(&place(h)), h.namespace.clone(), h.server.clone());
+    let quota = Measure::ALL.into_iter().filter_map(|m| h.quota.get(m).map(|n| m.words(n)));
+    let quota = word(&quota.collect::<Vec<_>>().join(", "));
     let (kubernetes, kubevirt) = (word(&h.kubernetes_version), word(&h.kubevirt_version));
     let (vms, vdcs, now) = (h.vms, h.vdcs, visit.now);
     let seen = match h.seen_at {
@@ -214,6 +217,7 @@ fn margin(visit: &Visit, h: &Hub) -> AnyView {
         <Fact name="VDCs">{vdcs}</Fact>
         <Fact name="Region">{region}</Fact>
         <Fact name="Namespace"><Copy value=namespace what="namespace" /></Fact>
+        <Fact name="Its quota">{quota}</Fact>
         <Fact name="Address"><Copy value=server what="address" /></Fact>
         <Fact name="Kubernetes">{kubernetes}</Fact>
         <Fact name="KubeVirt">{kubevirt}</Fact>

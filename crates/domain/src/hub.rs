@@ -1,5 +1,5 @@
 //! Hubs: registered by the provider, with a kubeconfig that goes in and never comes out.
-use crate::Domain;
+use crate::{Domain, probe};
 use hub::{address::Gate, client::Options, kubeconfig};
 use model::{
     Action, Actor, Error, HubId, Kind, NetworkId, OrgId, Result, TemplateId, VdcId, can, conflict,
@@ -95,25 +95,30 @@ fn say_registered(spec: &HubSpec) {
     }
 }
 
-/// Registers a hub, or gives one that is there its new kubeconfig and namespace: what people set otherwise stays.
-pub async fn register_or_update(d: &Domain, actor: &Actor, spec: HubSpec, kubeconfig: &str) -> Result<Hub> {
+/// Registers a hub, or gives one that is there its new kubeconfig and namespace: what people set otherwise stays. A new
+/// kubeconfig is tried first (`probe::change_credential`), unless somebody says `anyway`.
+pub async fn register_or_update(
+    d: &Domain,
+    actor: &Actor,
+    spec: HubSpec,
+    kubeconfig: &str,
+    anyway: bool,
+) -> Result<Hub> {
     match register(d, actor, spec.clone(), kubeconfig, Trust::Operator).await {
         Err(Error::Taken(_)) => {}
         other => return other,
     }
-    let hub = update(d, actor, &spec, kubeconfig).await?;
-    say_registered(&spec);
-    Ok(hub)
-}
-
-async fn update(d: &Domain, actor: &Actor, spec: &HubSpec, kubeconfig: &str) -> Result<Hub> {
     let id = HubId(spec.id.clone());
     set(d, actor, &id, |known| HubSpec { namespace: spec.namespace.clone(), ..known }).await?;
+    say_registered(&spec);
     // at every start the same one: nothing is to be changed then
     if has_credential(d, actor, &id, kubeconfig).await? {
         return get(d, actor, &id).await;
     }
-    set_credential(d, actor, &id, kubeconfig, Trust::Operator).await
+    match anyway {
+        true => set_credential(d, actor, &id, kubeconfig, Trust::Operator, None).await,
+        false => probe::change_at_start(d, actor, &id, kubeconfig).await,
+    }
 }
 
 /// Changes one thing about a hub, whatever else is changed meanwhile: replicas that start together say the same.
@@ -165,8 +170,16 @@ pub async fn edit(d: &Domain, actor: &Actor, id: &HubId, version: i64, spec: Hub
     .await
 }
 
-/// Another kubeconfig for the same hub. Clients with the old one are replaced as soon as they are asked for.
-pub async fn set_credential(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str, trust: Trust) -> Result<Hub> {
+/// Another kubeconfig for the same hub, untried. Clients with the old one are replaced as soon as they are asked for.
+/// `cluster`: which one it leads to, where that is known.
+pub async fn set_credential(
+    d: &Domain,
+    actor: &Actor,
+    id: &HubId,
+    kubeconfig: &str,
+    trust: Trust,
+    cluster: Option<&str>,
+) -> Result<Hub> {
     let action = Action::HubCredential;
     d.attempt(actor, action, async {
         authorize(actor, action, Resource::Installation)?;
@@ -180,6 +193,7 @@ pub async fn set_credential(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &
             &sealed,
             credential.expires,
             trust == Trust::Operator,
+            cluster.unwrap_or_default(),
         )
         .await?;
         tx.commit(Record::new(action, actor.org, hub.uid, &hub.id.0)).await?;
@@ -300,9 +314,4 @@ pub async fn explain(d: &Domain, actor: &Actor, org: OrgId, vdc: VdcId, asked: A
     let (cpus, memory_mb) = (asked.cpus, asked.memory_mb);
     let wish = Wish { capability: Some(can::VMS), cpus, memory_mb, ties, ..d.store.wishes(org, vdc).await? };
     Ok(place(&wish, &hubs))
-}
-
-/// The gate of an installation: nothing listed means the safe default.
-pub fn gate(allow: hub::address::AllowList) -> Gate {
-    Gate::new(allow)
 }

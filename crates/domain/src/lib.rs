@@ -49,7 +49,7 @@ pub mod vm;
 pub mod withdraw;
 pub mod work;
 
-pub use ::hub::address::{AllowList, Gate};
+pub use ::hub::address::{AllowList, Gate, Ports};
 pub use password::Hasher;
 pub use store::{Store, Vault};
 pub use transfer::Area;

@@ -6,7 +6,7 @@ use crate::{
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hub::{Client, check, client::Options};
 use model::{
-    Action, Actor, Error, HubId, Kind, Result,
+    Action, Actor, Error, HubId, Kind, Result, can,
     decide::{Resource, authorize},
     hub::{CheckState, Hub, HubCheck},
 };
@@ -49,7 +49,8 @@ pub async fn probe(d: &Domain, actor: &Actor, action: Action, kubeconfig: &str, 
     .await
 }
 
-/// Another kubeconfig for a hub, which is tried first. One that gets no answer is taken only if somebody says `anyway`.
+/// Another kubeconfig for a hub, which is tried first. One that gets no answer, that leads to another cluster or that can do
+/// less than the hub needs is taken only if somebody says `anyway`.
 pub async fn change_credential(
     d: &Domain,
     actor: &Actor,
@@ -60,13 +61,53 @@ pub async fn change_credential(
 ) -> Result<Hub> {
     let action = Action::HubCredential;
     d.attempt(actor, action, d.store.hub(actor, action, id)).await?;
-    if !anyway {
-        let found = probe(d, actor, action, kubeconfig, trust).await?;
-        if let Some(c) = found.failed().filter(|_| !found.answers) {
-            return Err(Error::field("kubeconfig", format!("{} {} The old one stays.", c.detail, c.what_to_do)));
+    match anyway {
+        true => set_credential(d, actor, id, kubeconfig, trust, None).await,
+        false => tried(d, actor, id, kubeconfig, trust, false).await,
+    }
+}
+
+/// The same at a start, for what the operator names: where neither the old nor the new one gets an answer, nothing is lost by
+/// taking the newer one.
+pub(crate) async fn change_at_start(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str) -> Result<Hub> {
+    tried(d, actor, id, kubeconfig, Trust::Operator, true).await
+}
+
+async fn tried(d: &Domain, actor: &Actor, id: &HubId, kubeconfig: &str, trust: Trust, at_start: bool) -> Result<Hub> {
+    let action = Action::HubCredential;
+    let hub = d.store.hub(actor, action, id).await?;
+    let found = probe(d, actor, action, kubeconfig, trust).await?;
+    let known = d.store.cluster_of_hub(id).await?;
+    if let Some(why) = unfit(&hub, &known, &found) {
+        let neither = at_start && !found.answers && !registered(d, actor, id).await.is_ok_and(|old| old.answers);
+        if !neither {
+            return Err(Error::field("kubeconfig", format!("{why} The old one stays.")));
         }
     }
-    set_credential(d, actor, id, kubeconfig, trust).await
+    let cluster = found.report.cluster.as_deref().unwrap_or(&known);
+    set_credential(d, actor, id, kubeconfig, trust, Some(cluster)).await
+}
+
+/// Why what was found is not the hub as it is known, or no hub to work with.
+fn unfit(hub: &Hub, known: &str, found: &Found) -> Option<String> {
+    let wrong = |c: &HubCheck| format!("{} {}", c.detail, c.what_to_do);
+    if !found.answers {
+        return found.failed().map(wrong);
+    }
+    let cluster = found.report.cluster.as_deref();
+    if cluster.is_some_and(|cluster| !known.is_empty() && cluster != known) {
+        return Some(format!(
+            "It leads to another cluster than the one that {} is: everything on {} would look deleted. Register that one \
+             under an id of its own, or use the kubeconfig anyway if the cluster was moved.",
+            hub.id, hub.id
+        ));
+    }
+    let vms = can::VMS.key();
+    let lost = hub.offers.iter().any(|o| o == vms) && !found.capabilities.iter().any(|c| c == vms);
+    lost.then(|| {
+        let why = found.failed().map(wrong).unwrap_or_default();
+        format!("VMs could not be run with it, as they are now. {why}")
+    })
 }
 
 /// How long a form may lie open with a kubeconfig in it.

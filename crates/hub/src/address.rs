@@ -15,9 +15,10 @@ use std::{
     sync::Arc,
 };
 
-/// The installation's list of hosts for hubs. An empty one allows public and private addresses, and never those of this
-/// machine, of its link or of cloud metadata services; a list allows what is on it, whatever it is. Only "every address" is not
-/// meant so: who lists 0.0.0.0/0 has not thought of metadata services, and names those addresses beside it if they are meant.
+/// The installation's list of hosts for hubs (`hubs.allow`). An empty one allows public addresses alone: none of private
+/// networks, of this machine, of its link or of cloud metadata services. A list allows what is on it, whatever it is. Only "every
+/// address" is not meant so: who lists 0.0.0.0/0 has not thought of metadata services, and names those addresses beside it if
+/// they are meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList {
     entries: Vec<Entry>,
@@ -109,12 +110,18 @@ impl AllowList {
         if let Some(why) = never(real) {
             return Err(format!("{ip} is {why}, and not listed as an address"));
         }
-        if self.entries.is_empty() || self.lists_every(real) || name.is_some_and(|n| self.lists_name(n)) {
+        if self.lists_every(real) || name.is_some_and(|n| self.lists_name(n)) {
             return Ok(());
         }
+        if self.entries.is_empty() {
+            return match private(real) {
+                true => Err(format!("{ip} is in a private network, and hubs.allow does not list it")),
+                false => Ok(()),
+            };
+        }
         Err(match name {
-            Some(name) => format!("{name} ({ip}) is not on the list of hosts for hubs"),
-            None => format!("{ip} is not on the list of hosts for hubs"),
+            Some(name) => format!("{name} ({ip}) is not on the list of hosts for hubs, hubs.allow"),
+            None => format!("{ip} is not on the list of hosts for hubs, hubs.allow"),
         })
     }
 }
@@ -133,6 +140,72 @@ fn plain(ip: IpAddr) -> IpAddr {
         // 6to4
         [0x2002, a, b, ..] => embedded(a, b),
         _ => ip,
+    }
+}
+
+/// Inside of somebody's network: what calls there from here reaches what others can't.
+fn private(ip: IpAddr) -> bool {
+    match ip {
+        // the last one is what carriers share, and clouds and clusters use
+        IpAddr::V4(v4) => v4.is_private() || matches!(v4.octets(), [100, 64..=127, ..]),
+        IpAddr::V6(v6) => matches!(v6.segments(), [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..]),
+    }
+}
+
+/// The ports at which API servers of hubs may be (`hubs.ports`): whoever tries a hub is to be no scanner of what else answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ports(Vec<u16>);
+
+impl Ports {
+    /// Those of API servers by custom: behind a balancer, of Kubernetes, and of some of its distributions.
+    pub const USUAL: &str = "443, 6443, 8443";
+
+    pub fn any() -> Ports {
+        Ports(Vec::new())
+    }
+
+    fn allows(&self, port: u16) -> Result<(), String> {
+        match self.0.is_empty() || self.0.contains(&port) {
+            true => Ok(()),
+            false => Err(format!("the port {port} is none of those that hubs may have, hubs.ports: {self}")),
+        }
+    }
+}
+
+impl Default for Ports {
+    fn default() -> Ports {
+        Ports(vec![443, 6443, 8443])
+    }
+}
+
+impl FromStr for Ports {
+    type Err = String;
+
+    /// Numbers, separated by commas or blanks; or `any`.
+    fn from_str(text: &str) -> Result<Ports, String> {
+        if text.trim().eq_ignore_ascii_case("any") {
+            return Ok(Ports::any());
+        }
+        let words = text.split(|c: char| c == ',' || c.is_whitespace()).filter(|w| !w.is_empty());
+        let port = |word: &str| {
+            let number = word.parse::<u16>().ok().filter(|p| *p > 0);
+            number.ok_or_else(|| format!("{word:?} is no port. Give numbers like {}, or any.", Ports::USUAL))
+        };
+        let ports: Vec<u16> = words.map(port).collect::<Result<_, _>>()?;
+        if ports.is_empty() {
+            return Err(format!("names no port. Give numbers like {}, or any.", Ports::USUAL));
+        }
+        Ok(Ports(ports))
+    }
+}
+
+impl fmt::Display for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("any");
+        }
+        let all: Vec<String> = self.0.iter().map(u16::to_string).collect();
+        f.write_str(&all.join(", "))
     }
 }
 
@@ -196,25 +269,37 @@ impl fmt::Debug for Resolver {
     }
 }
 
-/// The list and the resolver together: what stands between a hub's address and a connection.
+/// Lists and resolver together: what stands between a hub's address and a connection.
 #[derive(Clone, Debug)]
 pub struct Gate {
     pub allow: Arc<AllowList>,
+    pub ports: Ports,
     pub resolver: Resolver,
 }
 
 impl Gate {
-    pub fn new(allow: AllowList) -> Gate {
-        Gate { allow: Arc::new(allow), resolver: Resolver::system() }
+    pub fn new(allow: AllowList, ports: Ports) -> Gate {
+        Gate { allow: Arc::new(allow), ports, resolver: Resolver::system() }
     }
 
     /// For hubs the operator named by flag or file: their word is enough.
     pub fn open() -> Gate {
-        Gate::new(AllowList { entries: vec![Entry::Anything] })
+        Gate::new(AllowList { entries: vec![Entry::Anything] }, Ports::any())
+    }
+
+    /// What can be told of a server without asking anybody: its port, and its address if it has no name.
+    pub fn check_written(&self, server: &Server) -> Result<(), Error> {
+        let address = match &server.host {
+            Host::Ip(ip) => self.allow.allows(None, *ip),
+            Host::Name(_) => Ok(()),
+        };
+        let all = self.ports.allows(server.port).and(address);
+        all.map_err(|detail| Error::Unreachable { why: Reach::NotAllowed, detail })
     }
 
     /// Resolves a host and checks every address; one that is not allowed refuses all of them.
     pub async fn check(&self, server: &Server) -> Result<Vec<IpAddr>, Error> {
+        self.check_written(server)?;
         let found = match &server.host {
             Host::Ip(ip) => self.allow.allows(None, *ip).map(|()| vec![*ip]).map_err(not_allowed),
             Host::Name(name) => self.resolve(name).await.map(|all| all.into_iter().map(|a| a.ip()).collect()),
@@ -252,19 +337,28 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_only_addresses_no_hub_has_are_refused() {
+    fn without_a_list_public_addresses_alone_are_allowed() {
         let default = AllowList::default();
-        for good in [
-            "8.8.8.8",
+        for good in ["8.8.8.8", "172.32.0.1", "100.128.0.1", "11.0.0.1", "2001:db8::1", "::ffff:8.8.8.8"] {
+            assert_eq!(default.allows(None, ip(good)), Ok(()), "{good}");
+            assert_eq!(default.allows(Some("hub.example.org"), ip(good)), Ok(()), "{good} by name");
+        }
+        for private in [
             "10.0.0.1",
             "192.168.1.1",
             "172.16.0.1",
+            "172.31.255.255",
             "100.64.0.1",
-            "2001:db8::1",
             "fd00::1",
+            "fc00::1",
+            "fec0::1",
             "::ffff:10.0.0.1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::1",
         ] {
-            assert_eq!(default.allows(None, ip(good)), Ok(()), "{good}");
+            let why = default.allows(Some("hub.example.org"), ip(private)).expect_err(private);
+            assert!(why.contains("private network") && why.contains("hubs.allow"), "{why}");
+            assert_eq!(list("hub.example.org").allows(Some("hub.example.org"), ip(private)), Ok(()), "listed by name");
         }
         for bad in [
             "127.0.0.1",
@@ -346,10 +440,27 @@ mod tests {
         assert_eq!("".parse(), Ok(AllowList::default()));
     }
 
+    #[test]
+    fn ports_are_those_of_api_servers_unless_others_are_listed() {
+        let usual: Ports = Ports::USUAL.parse().expect("ports");
+        assert_eq!((usual.clone(), usual.to_string().as_str()), (Ports::default(), Ports::USUAL));
+        for (port, good) in [(443, true), (6443, true), (8443, true), (22, false), (5432, false), (80, false)] {
+            assert_eq!(usual.allows(port).is_ok(), good, "{port}");
+        }
+        assert!(usual.allows(22).expect_err("no hub's").contains("hubs.ports"));
+        let listed: Ports = "16443 443".parse().expect("ports");
+        assert!(listed.allows(16443).is_ok() && listed.allows(6443).is_err());
+        assert!("any".parse::<Ports>().expect("ports").allows(22).is_ok());
+        for bad in ["", "0", "65536", "https", "443-500"] {
+            assert!(bad.parse::<Ports>().expect_err(bad).contains("Give numbers like"), "{bad}");
+        }
+    }
+
     #[tokio::test]
     async fn one_bad_address_behind_a_name_refuses_the_name() {
         let gate = Gate {
             allow: Arc::default(),
+            ports: Ports::default(),
             resolver: Resolver::from_fn(|host| match host {
                 "good.org" => Ok(vec![ip("8.8.8.8"), ip("2001:db8::1")]),
                 "mixed.org" => Ok(vec![ip("8.8.8.8"), ip("127.0.0.1")]),
@@ -369,6 +480,8 @@ mod tests {
         assert_eq!(why("mixed.org").await, Some(Reach::NotAllowed));
         assert_eq!(why("127.0.0.1").await, Some(Reach::NotAllowed));
         assert_eq!(why("[::ffff:127.0.0.1]").await, Some(Reach::NotAllowed));
+        assert_eq!(why("good.org:6443").await, None);
+        assert_eq!(why("good.org:22").await, Some(Reach::NotAllowed));
         assert_eq!(why("none.org").await, Some(Reach::Dns));
         assert_eq!(why("lost.org").await, Some(Reach::Dns));
     }

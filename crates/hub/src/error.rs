@@ -209,7 +209,9 @@ impl Error {
                 Reach::Refused => "Check that the API server runs and listens on that port.",
                 Reach::Timeout => "Check the network and firewalls between SSVirt and the hub.",
                 Reach::Closed => "Check the hub's load balancer, and whether the API server restarts.",
-                Reach::NotAllowed => "Add the address to the allow-list for hubs, if it is meant.",
+                Reach::NotAllowed => {
+                    "Add it to the setting hubs.allow or hubs.ports, if it is meant, or register the hub by the command ssvirt hub."
+                }
                 Reach::Down => "Nothing: it is tried again every few seconds. See the first error for the cause.",
             },
             Error::Certificate { why, .. } => match why {
@@ -231,9 +233,7 @@ impl Error {
             Error::NotServed(_) => {
                 "Check that KubeVirt and CDI are installed on it, and that the address is the API server's."
             }
-            Error::Exists(_) | Error::NameTaken(_) => {
-                "Look at the object on the hub; rename or remove it, or adopt it."
-            }
+            Error::Exists(_) | Error::NameTaken(_) => "Look at the object on the hub; rename or remove it.",
             Error::Conflict(_) | Error::Throttled { .. } | Error::Expired(_) | Error::BeingDeleted(_) => {
                 "Nothing: it is tried again."
             }

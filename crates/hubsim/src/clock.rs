@@ -2,9 +2,17 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime, macros::format_description};
+use tokio::sync::watch;
 
 #[derive(Debug, Clone, Default)]
-pub struct Clock(Arc<Mutex<Setting>>);
+pub struct Clock(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    setting: Mutex<Setting>,
+    /// How far it was pushed so far.
+    pushed: watch::Sender<Duration>,
+}
 
 #[derive(Debug, Clone, Copy)]
 enum Setting {
@@ -22,23 +30,31 @@ impl Default for Setting {
 impl Clock {
     /// A clock that stands still until somebody moves it.
     pub fn stopped_at(time: OffsetDateTime) -> Self {
-        Self(Arc::new(Mutex::new(Setting::Stopped(time))))
+        Self(Arc::new(Inner { setting: Mutex::new(Setting::Stopped(time)), ..Inner::default() }))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock that others take as an argument")]
     pub fn now(&self) -> OffsetDateTime {
-        match *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match *self.0.setting.lock().unwrap_or_else(PoisonError::into_inner) {
             Setting::Shifted(by) => OffsetDateTime::now_utc() + by,
             Setting::Stopped(at) => at,
         }
     }
 
     pub fn advance(&self, by: Duration) {
-        let mut setting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *setting = match *setting {
-            Setting::Shifted(so_far) => Setting::Shifted(so_far + by),
-            Setting::Stopped(at) => Setting::Stopped(at + by),
-        };
+        {
+            let mut setting = self.0.setting.lock().unwrap_or_else(PoisonError::into_inner);
+            *setting = match *setting {
+                Setting::Shifted(so_far) => Setting::Shifted(so_far + by),
+                Setting::Stopped(at) => Setting::Stopped(at + by),
+            };
+        }
+        self.0.pushed.send_modify(|so_far| *so_far += by);
+    }
+
+    /// How far it was pushed so far, with word of every push: for what waits for a time to come.
+    pub(crate) fn pushes(&self) -> watch::Receiver<Duration> {
+        self.0.pushed.subscribe()
     }
 
     /// The time as Kubernetes writes it: whole seconds, UTC.

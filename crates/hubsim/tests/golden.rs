@@ -16,9 +16,6 @@ use std::{collections::BTreeMap, path::Path};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden");
 
-/// Watches a stream for more than a minute.
-const SLOW: &str = "11-watch-bookmarks.json";
-
 fn files() -> Vec<String> {
     let mut files: Vec<String> = std::fs::read_dir(FOLDER)
         .unwrap()
@@ -67,13 +64,7 @@ fn judge(list: &str, files: &[String], differences: &Differences) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_hub_answers_as_a_real_server_does() {
-    check(files().into_iter().filter(|file| file != SLOW).collect()).await;
-}
-
-#[tokio::test]
-#[ignore = "takes more than a minute"]
-async fn bookmarks_come_once_a_minute() {
-    check(vec![SLOW.to_owned()]).await;
+    check(files()).await;
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ impl Fields for VdcSpec {
 impl Fields for HubSpec {
     fn fields(&self) -> Vec<(&'static str, String)> {
         let capabilities: Vec<&str> = self.capabilities.iter().map(|c| c.key()).collect();
-        vec![
+        let mut out = vec![
             ("id", self.id.clone()),
             ("description", self.description.clone()),
             ("hub_type", self.hub_type.key().to_owned()),
@@ -98,7 +98,10 @@ impl Fields for HubSpec {
             ("region", self.region.clone()),
             ("zone", self.zone.clone()),
             ("is_default", if self.is_default { "yes" } else { "no" }.to_owned()),
-        ]
+        ];
+        // of VMs there are none in its namespace
+        out.extend(limit_fields(&self.quota).into_iter().filter(|(field, _)| *field != Measure::Vms.field()));
+        out
     }
 }
 

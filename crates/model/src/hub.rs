@@ -1,5 +1,5 @@
 //! Hubs: Kubernetes clusters we hold credentials for. What they are open for decides what runs on them.
-use crate::{OrgId, Problems, Result, VdcId, name};
+use crate::{OrgId, Problems, Result, VdcId, name, quota::Limits};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use time::OffsetDateTime;
@@ -173,6 +173,8 @@ pub struct Hub {
     pub hub_type: HubType,
     pub capabilities: Vec<Capability>,
     pub namespace: String,
+    /// What may be used in that namespace, but for VMs: there are none in it.
+    pub quota: Limits,
     pub region: String,
     pub zone: String,
     pub is_default: bool,
@@ -226,6 +228,9 @@ pub struct HubSpec {
     pub hub_type: HubType,
     pub capabilities: Vec<Capability>,
     pub namespace: String,
+    /// What may be used in that namespace, where images are; none: as much as there is. Of VMs there are none in it.
+    #[serde(default)]
+    pub quota: Limits,
     pub region: String,
     pub zone: String,
     /// What fits there goes there first. One hub at most is it.
@@ -253,9 +258,11 @@ impl HubSpec {
             problems
                 .add("capabilities", format!("A hub of type {kind} is not open for {odd}. Its type would be another."));
         }
+        let quota = Limits { vms: None, ..self.quota };
+        quota.check(&mut problems);
         problems.done()?;
         let (hub_type, is_default) = (self.hub_type, self.is_default);
-        Ok(HubSpec { id, description, namespace, region, zone, capabilities, hub_type, is_default })
+        Ok(HubSpec { id, description, namespace, quota, region, zone, capabilities, hub_type, is_default })
     }
 }
 
@@ -267,6 +274,7 @@ impl From<&Hub> for HubSpec {
             hub_type: h.hub_type,
             capabilities: h.capabilities.clone(),
             namespace: h.namespace.clone(),
+            quota: h.quota,
             region: h.region.clone(),
             zone: h.zone.clone(),
             is_default: h.is_default,

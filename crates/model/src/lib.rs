@@ -11,6 +11,7 @@ pub mod disk;
 mod error;
 pub mod event;
 mod fields;
+pub mod form;
 pub mod guest;
 pub mod hardware;
 pub mod hub;

@@ -5,12 +5,14 @@ use model::{
     decide::Resource,
     hub::{Capability, Hub, HubCheck, HubSpec, HubState, HubType},
     placement::Candidate,
+    quota::Limits,
 };
 use sqlx::{FromRow, PgExecutor, QueryBuilder};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 const COLUMNS: &str = "h.id, h.uid, h.description, h.hub_type, h.capabilities, h.namespace, h.region, h.zone, h.is_default, h.cordoned, \
+    h.quota_cpus, h.quota_memory_mb, h.quota_storage_mb, \
     h.server, h.credential_version, h.credential_expires_at, h.state, h.last_error, h.next_step, h.seen_at, h.checks, h.checked_at, \
     h.offers, h.kubernetes_version, h.kubevirt_version, h.cpus_capacity, h.memory_capacity_mb, h.version, h.created_at, h.updated_at, \
     h.updated_by, m.vms, m.cpus_used, m.memory_used_mb, (select count(*) from places p where p.hub_id = h.id and p.gone_at is null) as vdcs, \
@@ -28,6 +30,9 @@ struct Row {
     hub_type: String,
     capabilities: Vec<String>,
     namespace: String,
+    quota_cpus: Option<i64>,
+    quota_memory_mb: Option<i64>,
+    quota_storage_mb: Option<i64>,
     region: String,
     zone: String,
     is_default: bool,
@@ -68,6 +73,7 @@ fn read(r: Row) -> Result<Hub> {
         uid: r.uid,
         description: r.description,
         namespace: r.namespace,
+        quota: quota(r.quota_cpus, r.quota_memory_mb, r.quota_storage_mb),
         region: r.region,
         zone: r.zone,
         is_default: r.is_default,
@@ -96,6 +102,11 @@ fn read(r: Row) -> Result<Hub> {
         updated_at: r.updated_at,
         updated_by: r.updated_by,
     })
+}
+
+/// Of a hub's own namespace.
+fn quota(cpus: Option<i64>, memory_mb: Option<i64>, storage_mb: Option<i64>) -> Limits {
+    Limits { vms: None, cpus, memory_mb, storage_mb }
 }
 
 pub(crate) fn capabilities(words: &[String]) -> Vec<Capability> {
@@ -167,6 +178,24 @@ impl Store {
             namespace: r.namespace,
             trusted: r.trusted,
         }))
+    }
+
+    /// Its own namespace, and what may be used there.
+    pub async fn own_namespace(&self, hub: &HubId) -> Result<Option<(String, Limits)>> {
+        let row = sqlx::query!(
+            "select namespace, quota_cpus, quota_memory_mb, quota_storage_mb from hubs where id = $1",
+            hub.0
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(row.map(|r| (r.namespace, quota(r.quota_cpus, r.quota_memory_mb, r.quota_storage_mb))))
+    }
+
+    /// Which cluster it was found to be; empty: nobody has looked yet.
+    pub async fn cluster_of_hub(&self, hub: &HubId) -> Result<String> {
+        let known = sqlx::query_scalar!("select cluster_uid from hubs where id = $1", hub.0);
+        Ok(known.fetch_optional(&self.pool).await.map_err(mapped)?.unwrap_or_default())
     }
 
     /// Hubs as placement sees them, for a template that hubs may or may not have.
@@ -241,8 +270,8 @@ impl Write<'_> {
         self.hub_no_default(s).await?;
         sqlx::query!(
             "insert into hubs (id, uid, description, hub_type, capabilities, namespace, region, zone, server, credential,
-                               credential_expires_at, updated_by, trusted, is_default)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+                               credential_expires_at, updated_by, trusted, is_default, quota_cpus, quota_memory_mb, quota_storage_mb)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
             s.id,
             uid,
             s.description,
@@ -256,7 +285,10 @@ impl Write<'_> {
             expires,
             self.actor.name,
             trusted,
-            s.is_default
+            s.is_default,
+            s.quota.cpus,
+            s.quota.memory_mb,
+            s.quota.storage_mb
         )
         .execute(&mut *self.tx)
         .await
@@ -282,7 +314,8 @@ impl Write<'_> {
         self.hub_no_default(s).await?;
         sqlx::query!(
             "update hubs set description = $2, hub_type = $3, capabilities = $4, namespace = $5, region = $6, zone = $7,
-                    is_default = $9, version = version + 1, updated_at = now(), updated_by = $8 where id = $1",
+                    is_default = $9, quota_cpus = $10, quota_memory_mb = $11, quota_storage_mb = $12,
+                    version = version + 1, updated_at = now(), updated_by = $8 where id = $1",
             hub.id.0,
             s.description,
             s.hub_type.key(),
@@ -291,7 +324,10 @@ impl Write<'_> {
             s.region,
             s.zone,
             self.actor.name,
-            s.is_default
+            s.is_default,
+            s.quota.cpus,
+            s.quota.memory_mb,
+            s.quota.storage_mb
         )
         .execute(&mut *self.tx)
         .await
@@ -299,6 +335,7 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// `cluster_uid`: which cluster that leads to; empty: it is learned when it is looked at next.
     pub async fn hub_set_credential(
         &mut self,
         hub: &Authorized<Hub>,
@@ -306,16 +343,18 @@ impl Write<'_> {
         credential: &[u8],
         expires: Option<OffsetDateTime>,
         trusted: bool,
+        cluster_uid: &str,
     ) -> Result<()> {
         sqlx::query!(
-            "update hubs set server = $2, credential = $3, credential_expires_at = $4, trusted = $6, credential_version = credential_version + 1,
-                    version = version + 1, updated_at = now(), updated_by = $5 where id = $1",
+            "update hubs set server = $2, credential = $3, credential_expires_at = $4, trusted = $6, cluster_uid = $7,
+                    credential_version = credential_version + 1, version = version + 1, updated_at = now(), updated_by = $5 where id = $1",
             hub.id.0,
             server,
             credential,
             expires,
             self.actor.name,
-            trusted
+            trusted,
+            cluster_uid
         )
         .execute(&mut *self.tx)
         .await

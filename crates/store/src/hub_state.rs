@@ -14,6 +14,8 @@ pub struct HubReport {
     pub offers: Vec<String>,
     pub kubernetes_version: String,
     pub kubevirt_version: String,
+    /// Which cluster it is; empty: not known.
+    pub cluster_uid: String,
     pub cpus_capacity: Option<i64>,
     pub memory_capacity_mb: Option<i64>,
     /// All of it, for comparing hubs.
@@ -120,7 +122,8 @@ impl Store {
                     kubevirt_version = case when $8 = 'unreachable' then kubevirt_version else $5 end,
                     found = case when $8 = 'unreachable' then found else $9 end,
                     cpus_capacity = coalesce($6, cpus_capacity), memory_capacity_mb = coalesce($7, memory_capacity_mb), state = $8,
-                    seen_at = case when $8 = 'unreachable' then seen_at else now() end
+                    seen_at = case when $8 = 'unreachable' then seen_at else now() end,
+                    cluster_uid = case when cluster_uid = '' then $10 else cluster_uid end
              where id = $1",
             hub.0,
             sqlx::types::Json(&report.checks) as _,
@@ -130,7 +133,8 @@ impl Store {
             report.cpus_capacity,
             report.memory_capacity_mb,
             state.key(),
-            report.found
+            report.found,
+            report.cluster_uid
         )
         .execute(&self.pool)
         .await

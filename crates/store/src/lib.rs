@@ -100,7 +100,7 @@ pub use vapp::{NewVapp, Placed, VappWork};
 pub use vault::Vault;
 pub use vm::NewVm;
 pub use vm_report::{Happened, Observed, Report};
-pub use vm_work::{Before, VmWork};
+pub use vm_work::{AtHub, Before, VmWork};
 pub use work::{AT_ONCE_PER_HUB, Claim, Later};
 pub use write::{Record, Write};
 

@@ -3,6 +3,7 @@ use crate::{Store, constraint::mapped, nic::SeenNic, together::Written};
 use model::{
     HubId, OrgId, Result, UserId, VappId, VmId,
     agent::System,
+    form::Form,
     vm::{Power, Seen},
 };
 use serde::{Serialize, Serializer};
@@ -34,6 +35,8 @@ pub struct Report {
     /// The object's own count of changes to what it asks for.
     pub generation: i64,
     /// What the object asks for now.
+    #[serde(skip)]
+    pub form: Form,
     pub asked_cpus: Option<i32>,
     pub asked_memory_mb: Option<i64>,
 }
@@ -78,7 +81,7 @@ impl Store {
                  from asked r join b on b.id = r.vm
                  where v.id = b.id and v.gone_at is null and v.hub_id = r.hub and (v.uid is null or v.uid = r.uid)
                    and exists (select from hubs h where h.id = r.hub and h.lease_epoch = r.epoch)
-                 returning v.id, v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation,
+                 returning v.id, v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.hub_form,
                            v.instance_type, v.deleted_at is not null as deleted,
                            exists (select from strangers s where s.hub_id = r.hub and s.uid = r.uid) as stranger, b.obs_state as before,
                            b.outside as was_outside, r.agent and not b.obs_agent as agent_came, r.restart_needed and not b.obs_restart as restart_came,
@@ -90,7 +93,7 @@ impl Store {
                )
                select r.vm as "vm!", b.id is null and exists (select from vms v where v.id = r.vm) as "held!", o.org_id as "org_id?", o.owner_id as "owner_id?",
                       o.vapp_id as "vapp_id?", o.name as "name?", o.power as "power?", o.uid as "uid?", o.applied as "applied?", o.generation as "generation?",
-                      o.cpus as "cpus?", o.memory_mb as "memory_mb?", o.hub_generation as "hub_generation?", o.instance_type as "instance_type?",
+                      o.cpus as "cpus?", o.memory_mb as "memory_mb?", o.hub_generation as "hub_generation?", o.hub_form as "hub_form?", o.instance_type as "instance_type?",
                       o.deleted as "deleted?", o.stranger as "stranger?", o.before as "before?", o.was_outside as "was_outside?",
                       o.agent_came as "agent_came?", o.restart_came as "restart_came?", o.nics_leaving as "nics_leaving?", o.changed as "changed?"
                from asked r left join b on b.id = r.vm left join o on o.id = r.vm"#,
@@ -117,6 +120,7 @@ impl Store {
                     memory_mb: r.memory_mb?,
                     typed: !r.instance_type?.is_empty(),
                     hub_generation: r.hub_generation,
+                    hub_form: r.hub_form?.parse().ok(),
                     outside: r.was_outside?,
                     changed: r.changed?,
                     nics_leaving: r.nics_leaving?,
@@ -253,7 +257,9 @@ pub struct Observed {
     pub memory_mb: i64,
     /// Its size is an instance type's.
     pub typed: bool,
+    /// The object's count of changes, and what it asked for, when it had been brought to what is asked for here.
     pub hub_generation: Option<i64>,
+    pub hub_form: Option<Form>,
     pub outside: String,
     pub changed: bool,
     /// NICs or addresses that it still has, and that are not wanted any more.

@@ -11,6 +11,7 @@ use crate::{
 };
 use model::{
     Error, HubId, OrgId, Result, SizingId, UserId, VappId, VdcId, VmId,
+    form::Form,
     hardware::Hardware,
     quota::Amount,
     vm::{Besides, Once, Power, Seen},
@@ -223,7 +224,7 @@ impl Store {
         &self,
         c: &Claim,
         generation: i64,
-        at_hub: Option<i64>,
+        at_hub: Option<AtHub>,
         once: Option<Uuid>,
     ) -> Result<bool> {
         let (store, applied) = (self.clone(), Applied { vm: c.id, epoch: c.epoch, generation, at_hub, once });
@@ -235,17 +236,18 @@ impl Store {
         let vms: Vec<Uuid> = asks.iter().map(|a| a.vm).collect();
         let epochs: Vec<i64> = asks.iter().map(|a| a.epoch).collect();
         let generations: Vec<i64> = asks.iter().map(|a| a.generation).collect();
-        let at_hub: Vec<Option<i64>> = asks.iter().map(|a| a.at_hub).collect();
+        let at_hub: Vec<Option<i64>> = asks.iter().map(|a| a.at_hub.map(|at| at.generation)).collect();
+        let forms: Vec<Option<String>> = asks.iter().map(|a| a.at_hub.map(|at| at.form.to_string())).collect();
         let once: Vec<Option<Uuid>> = asks.iter().map(|a| a.once).collect();
         let rows = sqlx::query!(
             r#"with asked as (
-                 select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[]) with ordinality
-                   as a (id, epoch, generation, at_hub, once, n)
+                 select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::text[]) with ordinality
+                   as a (id, epoch, generation, at_hub, once, form, n)
                ), free as (
                  select id from vms where id = any($1) for update skip locked
                ), done as (
                  update vms v set applied = a.generation, once_done = coalesce(a.once, v.once_done), problem = '',
-                        hub_generation = coalesce(a.at_hub, v.hub_generation)
+                        hub_generation = coalesce(a.at_hub, v.hub_generation), hub_form = coalesce(a.form, v.hub_form)
                  from asked a join free using (id)
                  where v.id = a.id and exists (select from work w where w.kind = 'vm' and w.id = a.id and w.lease_epoch = a.epoch)
                  returning v.id
@@ -257,7 +259,8 @@ impl Store {
             &epochs,
             &generations,
             &at_hub as &[Option<i64>],
-            &once as &[Option<Uuid>]
+            &once as &[Option<Uuid>],
+            &forms as &[Option<String>]
         )
         .fetch_all(&self.pool)
         .await
@@ -268,6 +271,36 @@ impl Store {
             (false, false) => Written::Not,
         };
         Ok(rows.into_iter().map(|r| became(r.done, r.held)).collect())
+    }
+
+    /// From here until `vm_form` nobody knows what it asks for on its hub: whoever holds its work changes that.
+    pub async fn vm_form_unknown(&self, c: &Claim) -> Result<()> {
+        sqlx::query!(
+            "update vms set hub_form = '' where id = $1
+             and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
+    }
+
+    /// What it asks for on its hub, after `vm_form_unknown`.
+    pub async fn vm_form(&self, c: &Claim, at: AtHub) -> Result<()> {
+        sqlx::query!(
+            "update vms set hub_form = $3, hub_generation = $4 where id = $1 and hub_form = ''
+             and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $2)",
+            c.id,
+            c.epoch,
+            at.form.to_string(),
+            at.generation
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(())
     }
 
     /// Why it can't be brought to what was asked for; empty: nothing is in the way.
@@ -379,8 +412,15 @@ pub(crate) struct Applied {
     vm: Uuid,
     epoch: i64,
     generation: i64,
-    at_hub: Option<i64>,
+    at_hub: Option<AtHub>,
     once: Option<Uuid>,
+}
+
+/// An object on a hub, as whoever holds its work left it: its own count of changes, and what it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtHub {
+    pub generation: i64,
+    pub form: Form,
 }
 
 /// A machine that starts before another one.

@@ -3,15 +3,11 @@ use crate::{
     Shared,
     differences::Differences,
     drill::{Step, at},
-    follow, instances, leases, settle, templates,
+    follow, instances, leases, own_namespace, settle, templates,
 };
 use hub::{
-    Client, Key,
-    apply::Owner,
-    check,
+    Client, check,
     client::{Circuit, Revision},
-    resource::NAMESPACES,
-    shape::{names::HUB, namespace},
 };
 use model::{
     HubId, Kind, Result,
@@ -168,13 +164,14 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
         offers,
         kubernetes_version: found.kubernetes.clone().unwrap_or_default(),
         kubevirt_version: found.kubevirt.clone().unwrap_or_default(),
+        cluster_uid: found.cluster.clone().unwrap_or_default(),
         cpus_capacity: measured.then_some(found.capacity.cpus),
         memory_capacity_mb: measured.then_some(found.capacity.memory_mb),
         // the checks have a column of their own
         found: serde_json::to_value(check::Report { checks: Vec::new(), ..found.clone() }).unwrap_or_default(),
     };
     if found.kubernetes.is_some() {
-        report.checks.push(own_namespace(shared, hub, client).await?);
+        report.checks.push(own_namespace::bring(shared, hub, client).await?);
     }
     say(hub, &last.checks, &report.checks);
     let before = std::mem::replace(last, report.clone());
@@ -200,23 +197,6 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
         shared.store.wake_waiting(&hub.0).await?;
     }
     Ok(true)
-}
-
-/// The hub's namespace for our own objects: made if it is not there. One that somebody else made will do.
-async fn own_namespace(shared: &Shared, hub: &HubId, client: &Client) -> Result<HubCheck> {
-    let name = shared.store.credential_of_hub(hub).await?.map(|c| c.namespace).unwrap_or_default();
-    let made = match client.get(&NAMESPACES, &Key::global(&name)).await {
-        Err(hub::Error::NotFound(_)) => {
-            let manifest = namespace::of_hub(&name, &hub.0);
-            client.create_or_adopt(&NAMESPACES, &manifest, &Owner::new(HUB, hub), None).await.map(drop)
-        }
-        there => there.map(drop),
-    };
-    let (state, detail, what_to_do) = match made {
-        Ok(()) | Err(hub::Error::NameTaken(_)) => (CheckState::Ok, format!("{name} is there."), String::new()),
-        Err(e) => (CheckState::Warning, format!("{name} is not there. {}", e.message()), e.next_step().to_owned()),
-    };
-    Ok(HubCheck { key: "namespace".into(), title: "Namespace".into(), state, detail, what_to_do })
 }
 
 /// What is found is said once, and again when it changes: a hub that stays broken is no news every minute.

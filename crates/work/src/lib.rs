@@ -9,6 +9,7 @@ mod hubs;
 mod instances;
 mod keeper;
 mod leases;
+mod own_namespace;
 mod queue;
 mod reconcile;
 mod report;

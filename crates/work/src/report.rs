@@ -55,6 +55,7 @@ pub(crate) async fn report(
         progress: seen.progress.map(i16::from).filter(|_| seen.state == VmState::Provisioning),
         restart_needed: vm.restart_required.is_some(),
         generation: vm.meta.generation,
+        form: vm.form,
         asked_cpus: small(vm.size.cpus),
         asked_memory_mb: vm.size.memory_mb,
     };

@@ -75,3 +75,28 @@ impl Times {
         asked.mul_f64(self.pauses)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Within that a dead replica's work is gone on with.
+    const TAKEN_OVER: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn what_a_dead_replica_held_is_taken_over_within_ten_seconds() {
+        for t in [Times::default(), Times::quick()] {
+            // its lease ends, and others look
+            assert!(t.lease + t.poll < TAKEN_OVER, "work: {:?} and {:?}", t.lease, t.poll);
+            assert!(t.hub_lease + t.look < TAKEN_OVER, "hubs: {:?} and {:?}", t.hub_lease, t.look);
+        }
+    }
+
+    #[test]
+    fn one_that_lives_does_not_lose_what_it_holds_for_being_late_once() {
+        for t in [Times::default(), Times::quick()] {
+            assert!(t.extend * 3 < t.lease, "{:?} and {:?}", t.extend, t.lease);
+            assert!(t.look * 3 < t.hub_lease, "{:?} and {:?}", t.look, t.hub_lease);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use domain::{Domain, hub, probe};
 use model::{
-    HubId,
+    Actor, HubId,
     hub::{HubSpec, HubType},
 };
 use std::{
@@ -78,8 +78,10 @@ impl VmaasHub {
         Ok(Some(text))
     }
 
-    pub(super) async fn register(&self, domain: &Domain, kubeconfig: Option<&str>) -> anyhow::Result<()> {
-        let Some(kubeconfig) = kubeconfig else { return Ok(()) };
+    /// What of the file is in use then, which is what `follow` begins with. A kubeconfig that a hub that is there can't be
+    /// worked with stops no start: the old one stays, and it is tried again.
+    pub(super) async fn register(&self, domain: &Domain, kubeconfig: Option<String>) -> anyhow::Result<Option<String>> {
+        let Some(kubeconfig) = kubeconfig else { return Ok(None) };
         let operator = domain::bootstrap::operator(domain).await.map_err(database::explained)?;
         let spec = HubSpec {
             id: self.vmaas_hub_id.clone(),
@@ -87,10 +89,16 @@ impl VmaasHub {
             hub_type: HubType::Vmaas,
             ..HubSpec::default()
         };
-        let made = hub::register_or_update(domain, &operator, spec, kubeconfig).await;
-        made.map_err(|e| of_file(Path::new(&self.vmaas_hub_kubeconfig), e))
-            .context("the hub could not be registered")?;
-        Ok(())
+        let (id, file) = (HubId(spec.id.clone()), Path::new(&self.vmaas_hub_kubeconfig));
+        match hub::register_or_update(domain, &operator, spec, &kubeconfig, false).await {
+            Ok(_) => Ok(Some(kubeconfig)),
+            Err(e) if e.fields().iter().any(|f| f.field == "kubeconfig") && is_there(domain, &operator, &id).await => {
+                let why = of_file(file, e).to_string();
+                tracing::warn!(hub_id = %id, error = why, "{NOT_USED}");
+                Ok(Some(String::new()))
+            }
+            Err(e) => Err(of_file(file, e)).context("the hub could not be registered"),
+        }
     }
 
     /// Looks at the file now and then: a mounted Secret changes without a restart. What it holds by then is tried, and
@@ -114,7 +122,7 @@ impl VmaasHub {
                 Err(error) => {
                     let why = of_file(&file, error).to_string();
                     if why != said {
-                        tracing::warn!(hub_id = %id, error = why, "the hub's new kubeconfig is not used, the old one stays");
+                        tracing::warn!(hub_id = %id, error = why, "{NOT_USED}");
                     }
                     said = why;
                 }
@@ -132,20 +140,44 @@ impl VmaasHub {
     }
 }
 
+const NOT_USED: &str = "the hub's new kubeconfig is not used, the old one stays";
+
+async fn is_there(domain: &Domain, operator: &Actor, id: &HubId) -> bool {
+    hub::get(domain, operator, id).await.is_ok()
+}
+
 /// How often the file of a kubeconfig is looked at.
 const FOLLOW: Duration = Duration::from_secs(3);
 
-/// The hub that the settings name becomes the default one. One that is not there yet stops nothing.
+/// The hub that the settings name becomes the default one: now, or as soon as it is registered, wherever that is done.
 pub(super) async fn set_default(domain: &Domain, settings: &Settings) -> anyhow::Result<()> {
-    let Some(id) = &settings.hubs.default else { return Ok(()) };
-    let operator = domain::bootstrap::operator(domain).await.map_err(database::explained)?;
-    match hub::set(domain, &operator, &HubId(id.clone()), |h| HubSpec { is_default: true, ..h }).await {
-        Ok(_) => Ok(()),
-        Err(model::Error::NotFound(_)) => {
-            tracing::warn!(hub_id = id, "hubs.default names a hub that is not registered");
-            Ok(())
+    let Some(id) = settings.hubs.default.clone().map(HubId) else { return Ok(()) };
+    if make_default(domain, &id).await.map_err(database::explained)? {
+        return Ok(());
+    }
+    tracing::warn!(hub_id = %id, "hubs.default names a hub that is not registered yet");
+    let domain = domain.clone();
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(FOLLOW).await;
+            match make_default(&domain, &id).await {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(error) => tracing::debug!(hub_id = %id, %error, "the default hub could not be set"),
+            }
         }
-        Err(error) => Err(database::explained(error)),
+        tracing::info!(hub_id = %id, "the hub that hubs.default names is registered, and is the default one");
+    });
+    Ok(())
+}
+
+/// False: it is not registered.
+async fn make_default(domain: &Domain, id: &HubId) -> model::Result<bool> {
+    let operator = domain::bootstrap::operator(domain).await?;
+    match hub::set(domain, &operator, id, |h| HubSpec { is_default: true, ..h }).await {
+        Ok(_) => Ok(true),
+        Err(model::Error::NotFound(_)) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -181,7 +213,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         () = shutdown.begun() => return Ok(ExitCode::SUCCESS),
         migrated = database::migrate(&domain.store) => migrated?,
     }
-    args.hub.register(&domain, kubeconfig.as_deref()).await?;
+    let kubeconfig = args.hub.register(&domain, kubeconfig).await?;
     set_default(&domain, &settings).await?;
     let following = tokio::spawn(args.hub.follow(domain.clone(), kubeconfig));
     let follower = tokio::spawn({

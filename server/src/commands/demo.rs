@@ -56,7 +56,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         // so that one can watch a lease run out
         .with_default("leases.minimum", "1s")
         // anything, as without a list, and this machine besides: simulated hubs are on it
-        .with_default("hubs.allow", "0.0.0.0/0, ::/0, 127.0.0.0/8, ::1");
+        .with_default("hubs.allow", "0.0.0.0/0, ::/0, 127.0.0.0/8, ::1")
+        .with_default("hubs.ports", "any");
     let own_certificate = |key| Resolved::read(&sources).get(key).is_none_or(|found| found.text.is_none());
     if own_certificate("api.tls_cert_file") && own_certificate("api.tls_key_file") {
         let files = tls::self_signed(dir, domain::system_clock()())?;

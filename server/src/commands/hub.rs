@@ -17,6 +17,7 @@ use model::{
     Action, Actor, HubId,
     hub::{Capability, CheckState, Hub, HubSpec, HubType},
     list::{ListQuery, TEMPLATES, VDCS},
+    quota::Measure,
     template::{Template, TemplateVm},
 };
 use std::{
@@ -94,10 +95,11 @@ struct Register {
 #[derive(Debug, clap::Args)]
 struct Set {
     id: String,
-    /// Replaces the kubeconfig. It is tried first; if the hub does not answer, the old one stays
+    /// Replaces the kubeconfig. It is tried first; if the hub does not answer, is another cluster or can't run VMs with it, the
+    /// old one stays
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Use that kubeconfig even if the hub does not answer
+    /// Use that kubeconfig untried, also if it leads to another cluster
     #[arg(long, requires = "kubeconfig")]
     anyway: bool,
     #[arg(long)]
@@ -125,6 +127,27 @@ struct Given {
     /// Make it the default hub, where what fits goes first: --default or --default=false
     #[arg(long = "default", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     is_default: Option<bool>,
+    /// How many CPUs may be used in its own namespace, where images are; none: as many as there are
+    #[arg(long, value_name = "N", value_parser = bound)]
+    quota_cpus: Option<Bound>,
+    /// How much memory may be used there, in GB; none: as much as there is
+    #[arg(long, value_name = "N", value_parser = bound)]
+    quota_memory_gb: Option<Bound>,
+    /// How much storage may be used there, in GB; none: as much as there is
+    #[arg(long, value_name = "N", value_parser = bound)]
+    quota_storage_gb: Option<Bound>,
+}
+
+/// A limit, or that there is none.
+#[derive(Clone, Copy, Debug)]
+struct Bound(Option<i64>);
+
+fn bound(word: &str) -> Result<Bound, String> {
+    match word.parse::<i64>() {
+        Ok(n) if n >= 0 => Ok(Bound(Some(n))),
+        _ if word == "none" => Ok(Bound(None)),
+        _ => Err("a whole number, or none".into()),
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -276,6 +299,15 @@ impl Given {
         let implied = HubType::of(&self.capabilities).filter(|_| !fits(spec.hub_type));
         let hub_type = self.hub_type.or(implied).unwrap_or(spec.hub_type);
         let retyped = hub_type != spec.hub_type;
+        let mut quota = spec.quota;
+        let bounds = [
+            (Measure::Cpus, self.quota_cpus),
+            (Measure::Memory, self.quota_memory_gb),
+            (Measure::Storage, self.quota_storage_gb),
+        ];
+        for (measure, Bound(n)) in bounds.into_iter().filter_map(|(m, bound)| Some((m, bound?))) {
+            quota.set(measure, n.map(|n| n.saturating_mul(measure.per_unit())));
+        }
         HubSpec {
             hub_type,
             // another type means its capabilities, unless they are named
@@ -284,6 +316,7 @@ impl Given {
             zone: self.zone.unwrap_or(spec.zone),
             description: self.description.unwrap_or(spec.description),
             is_default: self.is_default.unwrap_or(spec.is_default),
+            quota,
             ..spec
         }
     }

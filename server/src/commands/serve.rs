@@ -30,7 +30,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
     let sockets = start::Sockets::open(&settings, &shutdown).await?;
     let hub = args.hub;
     let register = async move |domain: &Domain| {
-        hub.register(domain, kubeconfig.as_deref()).await?;
+        let kubeconfig = hub.register(domain, kubeconfig).await?;
         tokio::spawn(hub.follow(domain.clone(), kubeconfig));
         anyhow::Ok(())
     };

@@ -105,7 +105,8 @@ impl Simulated {
                 region: plan.region.into(),
                 ..HubSpec::default()
             };
-            hub::register_or_update(domain, &actor, spec, &hub.kubeconfig()).await?;
+            // they are its own, whatever became of those that it had before
+            hub::register_or_update(domain, &actor, spec, &hub.kubeconfig(), true).await?;
         }
         Ok(())
     }

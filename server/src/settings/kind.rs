@@ -38,6 +38,7 @@ pub enum Kind {
     Networks,
     /// Host names, addresses and networks.
     Hosts,
+    Ports,
     OneOf(&'static [&'static str]),
     LogLevel,
     MasterSecret,
@@ -93,6 +94,10 @@ impl Kind {
                 text.parse::<domain::AllowList>()?;
                 Value::Text(text.to_owned())
             }
+            Kind::Ports => {
+                text.parse::<domain::Ports>()?;
+                Value::Text(text.to_owned())
+            }
             Kind::OneOf(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
                 Some(word) => Value::Text((*word).to_owned()),
                 None => return Err(format!("is `{text}`, but can only be {}", words.join(" or "))),
@@ -126,6 +131,7 @@ impl Kind {
             Kind::Origins => "URLS",
             Kind::Networks => "NETWORKS",
             Kind::Hosts => "HOSTS",
+            Kind::Ports => "PORTS",
             Kind::OneOf(_) => "WORD",
             Kind::LogLevel => "LEVEL",
             Kind::MasterSecret | Kind::ClientSecret => "SECRET",
@@ -150,6 +156,7 @@ impl Kind {
             Kind::Origins => "list of scheme and host".into(),
             Kind::Networks => "list of networks or addresses".into(),
             Kind::Hosts => "list of host names, addresses or networks".into(),
+            Kind::Ports => "list of ports, or any".into(),
             Kind::OneOf(words) => words.join(" or "),
             Kind::LogLevel => "level".into(),
             Kind::MasterSecret => "at least 32 bytes".into(),

@@ -241,9 +241,16 @@ pub static TABLE: &[Row] = &[
     },
     Row {
         key: "hubs.allow",
-        unset: "any address but those of this machine, its link and metadata services",
+        unset: "public addresses; private networks, this machine, its link and metadata services only if listed",
         kind: Kind::Hosts,
         help: "Where hubs may be that are registered through the portal or an API: host names (*.example.org: all below), addresses and networks, separated by commas",
+        ..BASE
+    },
+    Row {
+        key: "hubs.ports",
+        default: Some(domain::Ports::USUAL),
+        kind: Kind::Ports,
+        help: "The ports at which hubs may be that are registered through the portal or an API, separated by commas; any: all of them",
         ..BASE
     },
     Row {
@@ -251,7 +258,7 @@ pub static TABLE: &[Row] = &[
         also_env: &["DEFAULT_KUBEVIRT_CONFIG"],
         unset: "as set on the hubs themselves",
         kind: Kind::Label,
-        help: "The id of the hub that becomes the default one at the start: what fits goes there first",
+        help: "The id of the hub that becomes the default one at the start, or as soon as it is registered: what fits goes there first",
         ..BASE
     },
     Row {

@@ -35,6 +35,8 @@ pub struct Settings {
 pub struct Hubs {
     /// Where hubs may be.
     pub allow: domain::AllowList,
+    /// At which ports.
+    pub ports: domain::Ports,
     /// Which one becomes the default hub at the start.
     pub default: Option<String>,
     /// Where on hubs templates are.
@@ -172,6 +174,7 @@ impl Settings {
             controller_http: read.listen("controller.http"),
             hubs: Hubs {
                 allow: read.text_if_set("hubs.allow").and_then(|list| list.parse().ok()).unwrap_or_default(),
+                ports: read.text_if_set("hubs.ports").and_then(|list| list.parse().ok()).unwrap_or_default(),
                 default: read.text_if_set("hubs.default"),
                 template_namespaces: read.texts("hubs.template_namespaces"),
             },

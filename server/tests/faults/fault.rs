@@ -324,6 +324,6 @@ async fn rotate(stage: &Stage, hub: &str) {
     tokio::time::sleep(Duration::from_millis(100)).await;
     let id = if hub == "one" { one() } else { model::HubId(hub.into()) };
     let d = &stage.app.domain;
-    let asked = domain::hub::set_credential(d, &stage.operator, &id, &kubeconfig, Trust::Operator);
+    let asked = domain::hub::set_credential(d, &stage.operator, &id, &kubeconfig, Trust::Operator, None);
     let _ = stage.ask(Action::HubCredential, asked).await;
 }

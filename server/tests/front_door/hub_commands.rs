@@ -36,7 +36,7 @@ impl Drop for File {
 }
 
 /// Code, what it said, what it complained about.
-async fn run(app: &TestApp, args: &[&str]) -> (i32, String, String) {
+pub(crate) async fn run(app: &TestApp, args: &[&str]) -> (i32, String, String) {
     let env = [("DATABASE_URL", app.db.url.as_str()), ("SSVIRT_SECRET", SECRET)];
     let mut command = ssvirt(args, &env);
     let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -311,8 +311,13 @@ async fn the_controller_alone_registers_its_hub_and_looks_at_it_until_a_signal()
     std::fs::write(file.path(), kubeconfig().await).unwrap();
     first.says("is not used, the old one stays").await;
     assert_eq!(app.db.text("select credential_version::text from hubs").await, "1");
+    first.until(&app, "hubs where cluster_uid <> ''").await;
     std::fs::write(file.path(), other.kubeconfig()).unwrap();
-    first.until(&app, &format!("hubs where server like '%:{}%'", other.address().port())).await;
+    first.says("another cluster").await;
+    assert_eq!(app.db.text("select credential_version::text from hubs").await, "1");
+    let account = hub.account(include_str!("../../../deploy/hub-role.yaml")).unwrap();
+    std::fs::write(file.path(), account).unwrap();
+    first.until(&app, "hubs where credential_version = 2").await;
     first.says("new kubeconfig is in use").await;
     assert!(first.stop().await.contains("Registered VMaaS hub"));
 }
@@ -344,6 +349,52 @@ async fn controllers_that_start_together_and_again_register_one_hub_and_leave_wh
     let said = without.stop().await;
     assert!(!said.contains("Registered VMaaS hub"), "{said}");
     assert_eq!(app.db.count("hubs").await, 1);
+}
+
+#[tokio::test]
+async fn a_start_tries_a_new_kubeconfig_and_leaves_the_old_one_if_it_leads_to_another_cluster() {
+    let app = TestApp::start().await;
+    let (hub, other) = (furnished().await, furnished().await);
+    let file = File::new(&hub.kubeconfig());
+    let mut first = Started::controller(&app, file.path());
+    first.until(&app, "hubs where cluster_uid <> ''").await;
+    first.stop().await;
+    std::fs::write(file.path(), other.kubeconfig()).unwrap();
+    let mut again = Started::controller(&app, file.path());
+    again.says("is not used, the old one stays").await;
+    again.runs().await;
+    assert!(again.said().contains("another cluster"), "{}", again.said());
+    assert_eq!(app.db.text("select credential_version::text from hubs").await, "1");
+    // and so it is by command, unless somebody means it
+    let set = ["hub", "set", "vmaas-primary", "--kubeconfig", file.path()];
+    let (code, _, wrong) = run(&app, &set).await;
+    assert!(code == 1 && wrong.contains("another cluster") && wrong.contains("The old one stays."), "{wrong}");
+    assert_eq!(run(&app, &[&set[..], &["--anyway"]].concat()).await.0, 0);
+    let uid =
+        other.object("", "namespaces", "", "kube-system").unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
+    again.until(&app, &format!("hubs where credential_version = 2 and cluster_uid = '{uid}'")).await;
+    again.stop().await;
+    // where neither answers, the newer one is taken
+    drop((hub, other));
+    std::fs::write(file.path(), kubeconfig().await).unwrap();
+    let mut last = Started::controller(&app, file.path());
+    last.until(&app, "hubs where credential_version = 3").await;
+    last.stop().await;
+}
+
+#[tokio::test]
+async fn a_hub_that_is_registered_after_the_start_becomes_the_default_one_that_the_settings_name() {
+    let app = TestApp::start().await;
+    let mut started = Started::controller(&app, "");
+    started.says("names a hub that is not registered yet").await;
+    started.runs().await;
+    let file = File::new(kubeconfig().await);
+    for id in ["another", "vmaas-primary"] {
+        assert_eq!(run(&app, &["hub", "register", id, "--kubeconfig", file.path()]).await.0, 0);
+    }
+    started.until(&app, "hubs where is_default and id = 'vmaas-primary'").await;
+    started.stop().await;
+    assert_eq!(app.db.count("hubs where is_default").await, 1);
 }
 
 #[tokio::test]

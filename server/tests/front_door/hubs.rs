@@ -267,10 +267,30 @@ async fn faults_are_switched_on_simulated_hubs_only() {
 #[tokio::test]
 async fn the_address_of_a_kubeconfig_is_held_against_the_installations_list() {
     let app = TestApp::start_with(&[]).await;
-    let closed = domain::Domain { gate: hub::gate(domain::AllowList::default()), ..app.domain.clone() };
+    let closed =
+        domain::Domain { gate: domain::Gate::new(Default::default(), domain::Ports::any()), ..app.domain.clone() };
     let refused = hub::read_kubeconfig(&closed, kubeconfig().await, hub::Trust::Checked).await.unwrap_err();
     assert_eq!(refused.fields()[0].field, "kubeconfig");
     assert!(hub::read_kubeconfig(&closed, kubeconfig().await, hub::Trust::Operator).await.is_ok());
+    // as an installation is that sets neither list
+    let unset =
+        domain::Domain { gate: domain::Gate::new(Default::default(), Default::default()), ..app.domain.clone() };
+    let at = async |server: &str| {
+        let text = kubeconfig().await;
+        let (before, rest) = text.split_once("https://").unwrap();
+        let after = rest.split_once('\n').unwrap().1;
+        hub::read_kubeconfig(&unset, &format!("{before}https://{server}\n{after}"), hub::Trust::Checked).await
+    };
+    for (server, setting) in [
+        ("10.1.2.3:6443", "hubs.allow"),
+        ("[fd00::7]", "hubs.allow"),
+        ("100.64.0.9", "hubs.allow"),
+        ("203.0.113.9:22", "hubs.ports"),
+    ] {
+        let refused = at(server).await.unwrap_err();
+        assert!(refused.fields()[0].message.contains(setting), "{server}: {refused:?}");
+    }
+    assert!(at("203.0.113.9:6443").await.is_ok() && at("203.0.113.9").await.is_ok());
 }
 
 #[tokio::test]

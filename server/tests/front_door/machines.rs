@@ -122,6 +122,95 @@ async fn what_is_done_on_the_hub_by_hand_is_seen_and_named() {
 }
 
 #[tokio::test]
+async fn a_suspended_vm_that_is_resumed_or_stopped_on_the_hub_is_named_as_such() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let hub = stage.hubs.hub("one");
+    let suspended = async || {
+        vm::power(d, admin, one.id, Action::VmSuspend).await.unwrap();
+        stage.until("suspended", async || stage.vm(one.id).await.state() == VmState::Suspended).await;
+        assert_eq!(stage.vm(one.id).await.outside, "");
+    };
+    suspended().await;
+    stage.hubs.unpause("one", &one.namespace, &one.hub_name).await;
+    stage.until("the resumption", async || stage.vm(one.id).await.state() == VmState::Running).await;
+    assert_eq!(stage.vm(one.id).await.outside, "It was resumed on its hub by hand.");
+    assert_eq!(stage.vm(one.id).await.queued(), None, "nothing is on its way");
+
+    suspended().await;
+    hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, halted).unwrap();
+    stage.until("the stop", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    assert_eq!(stage.vm(one.id).await.outside, "It was stopped on its hub by hand.");
+    vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
+    stage.until("running", async || stage.vm(one.id).await.state() == VmState::Running).await;
+    assert_eq!(stage.vm(one.id).await.outside, "");
+}
+
+#[tokio::test]
+async fn every_part_of_a_vm_that_is_changed_on_the_hub_is_named() {
+    let stage = Stage::set().await;
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let hub = stage.hubs.hub("one");
+    let edited = async |change: fn(&mut Value), what: &str| {
+        let before = stage.object(&one).unwrap();
+        let count = |o: &mut Value, n: i64| {
+            o["metadata"]["generation"] = (o["metadata"]["generation"].as_i64().unwrap() + n).into();
+        };
+        hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, |o| {
+            change(&mut o["spec"]);
+            count(o, 1);
+        })
+        .unwrap();
+        stage.until(what, async || stage.vm(one.id).await.outside == what).await;
+        let told = format!("events where message = 'VM {}: {what}'", one.name);
+        stage.until("the event", async || stage.app.db.count(&told).await == 1).await;
+        assert_eq!(stage.vm(one.id).await.state(), VmState::Running);
+        hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, |o| {
+            o["spec"] = before["spec"].clone();
+            count(o, 1);
+        })
+        .unwrap();
+        stage.until("as it was", async || stage.vm(one.id).await.outside.is_empty()).await;
+    };
+    // what KubeVirt itself writes there is nobody's doing
+    hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, |o| {
+        o["spec"]["template"]["spec"]["domain"]["firmware"]["uuid"] = "5d307ca9-b3ef-428c-8861-06e72d69f223".into();
+        o["metadata"]["generation"] = (o["metadata"]["generation"].as_i64().unwrap() + 1).into();
+    })
+    .unwrap();
+    let disks = "Its disks were changed on its hub by hand.";
+    edited(
+        |s| s["template"]["spec"]["domain"]["cpu"]["sockets"] = 7.into(),
+        "Its size was changed on its hub by hand.",
+    )
+    .await;
+    edited(
+        |s| {
+            let volume = serde_json::json!({"name": "more", "persistentVolumeClaim": {"claimName": "mine"}});
+            s["template"]["spec"]["volumes"].as_array_mut().unwrap().push(volume);
+        },
+        disks,
+    )
+    .await;
+    edited(
+        |s| s["template"]["spec"]["domain"]["devices"]["interfaces"][0]["model"] = "e1000e".into(),
+        "Its NICs were changed on its hub by hand.",
+    )
+    .await;
+    edited(
+        |s| s["template"]["spec"]["nodeSelector"] = serde_json::json!({"disk": "ssd"}),
+        "Its settings were changed on its hub by hand.",
+    )
+    .await;
+    edited(|s| s["runStrategy"] = "Always".into(), "When it runs was changed on its hub by hand.").await;
+    let first = "select message from events where message like '%by hand%' order by id limit 1";
+    assert!(stage.app.db.text(first).await.contains("Its size"), "the first that was named");
+}
+
+#[tokio::test]
 async fn labels_that_somebody_takes_off_on_the_hub_are_put_back_and_the_machine_is_followed_on() {
     let stage = Stage::set().await;
     let id = stage.deploy("ubuntu-24.04", "mail").await;

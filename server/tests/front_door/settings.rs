@@ -46,6 +46,7 @@ fn another(key: &str) -> &'static str {
         "limits.body_bytes" => "2MiB",
         "images.directory" => "/var/lib/images",
         "images.limit" => "3TiB",
+        "hubs.ports" => "443, 16443",
         "database.max_connections" | "auth.max_concurrent_hashes" | "limits.concurrent_requests" => "77",
         "auth.password_min" => "20",
         "auth.password_rules" => "length",

@@ -9,9 +9,10 @@ pub use compare::{Difference, compare};
 pub use rights::{NEEDED, Right};
 
 use crate::{
-    Client, Credential,
+    Client, Credential, Key,
     error::{Error, Reach, Result, Trust},
     read::{InstanceType, StorageClass},
+    resource::NAMESPACES,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,6 +115,8 @@ pub struct Report {
     pub capacity: Capacity,
     pub kubernetes: Option<String>,
     pub kubevirt: Option<String>,
+    /// Which cluster it is: the uid of its namespace `kube-system`, which it keeps for as long as it lives. None: not known.
+    pub cluster: Option<String>,
     /// Served versions of the kinds VMs are made of.
     pub crds: BTreeMap<String, Vec<String>>,
     pub storage_classes: Vec<StorageClass>,
@@ -164,6 +167,7 @@ pub async fn check(client: &Client, credential: &Credential, now: OffsetDateTime
     if let Ok(version) = &version {
         report.kubernetes = Some(version.clone());
         report.checks.push(kubernetes(version));
+        report.cluster = cluster(client).await;
         match platform::groups(client).await {
             Ok(groups) => {
                 report.checks.push(rights::check(client, &groups).await);
@@ -183,6 +187,11 @@ pub async fn check(client: &Client, credential: &Credential, now: OffsetDateTime
     let place = |c: &Check| TITLES.iter().position(|(k, _)| *k == c.key);
     report.checks.sort_by_key(place);
     report
+}
+
+async fn cluster(client: &Client) -> Option<String> {
+    let namespace = client.get(&NAMESPACES, &Key::global("kube-system")).await.ok()?;
+    namespace["metadata"]["uid"].as_str().filter(|uid| !uid.is_empty()).map(str::to_owned)
 }
 
 /// Address, connection, certificate and credentials, all from whether one call was answered.

@@ -255,7 +255,7 @@ async fn nodes(client: &Client, report: &mut Report) -> Check {
         Err(Error::Forbidden(_)) => Check::warning(
             "nodes",
             "The account may not list nodes, so the hub's size is not known.",
-            "Let it list nodes, or set the hub's size by hand.",
+            "Let it list nodes: deploy/hub-role.yaml has the right.",
         ),
         Err(e) => Check::of_error("nodes", &e),
     }

@@ -6,7 +6,7 @@ use crate::{
     address::Gate,
     answer::{self, NotConnected},
     error::{Error, Reach, Result},
-    kubeconfig::{Auth, Credential, Host, about},
+    kubeconfig::{Auth, Credential, about},
 };
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, header};
@@ -55,9 +55,7 @@ pub(super) struct Transport {
 impl Transport {
     pub(super) fn new(credential: &Credential, gate: &Gate, connect: Duration, agent: &str) -> Result<Transport> {
         // a name is checked whenever it is looked up; an address never is looked up
-        if let Host::Ip(ip) = credential.server.host {
-            gate.allow.allows(None, ip).map_err(|detail| Error::Unreachable { why: Reach::NotAllowed, detail })?;
-        }
+        gate.check_written(&credential.server)?;
         let refused = Refusal::default();
         let tls = tls(credential, refused.clone())?;
         let mut tcp = HttpConnector::new_with_resolver(CheckedNames(gate.clone()));

@@ -1,5 +1,6 @@
 //! What a hub answers: from objects to our own small structs. Anything may be missing or odd; nothing here fails for it.
 mod catalog;
+mod form;
 mod guest;
 mod hardware;
 mod json;
@@ -16,6 +17,7 @@ pub use catalog::{
     InstanceType, ObservedImage, ObservedTemplate, ObservedTemplateInstance, Parameter, Says, StorageClass, TemplateVm,
     image, instance_type, is_vm_template, storage_class, template, template_instance,
 };
+pub use form::form;
 pub use guest::told;
 pub use meta::{Ids, Meta, ObservedNamespace, meta, namespace};
 pub use observed::{ObservedVm, VmState, observe};

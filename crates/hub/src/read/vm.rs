@@ -1,5 +1,6 @@
 //! The parts of a VM as a hub reports them: the VM, its instance while it runs, and its disks.
 use super::{
+    form::form,
     guest,
     json::{because, condition, holds, keyed, list, number, owned, some, text},
     meta::{Meta, meta},
@@ -9,7 +10,7 @@ use crate::shape::{
     names::{COMPUTER_NAME, CREATED_FROM, DESCRIPTION, DISK, ORG, OWNER, VAPP, VDC, VM},
     patch::RunStrategy,
 };
-use model::agent::System;
+use model::{agent::System, form::Form};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub struct VmPart {
     pub changing: bool,
     pub snapshot_in_progress: bool,
     pub notes: Notes,
+    /// What it asks for, to tell whether somebody changed it.
+    pub form: Form,
 }
 
 /// The annotations that let a lost row be rebuilt.
@@ -170,6 +173,7 @@ pub fn vm(object: &Value) -> Option<VmPart> {
             description: note(DESCRIPTION),
             created_from: note(CREATED_FROM),
         },
+        form: form(object),
         meta,
     })
 }

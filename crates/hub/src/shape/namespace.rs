@@ -43,6 +43,32 @@ pub fn of_hub(name: &str, hub: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {MANAGED_BY: OURS, HUB: hub}}})
 }
 
+/// What may be used where we keep our own objects on a hub, images above all. It is the exact number: nothing there is counted
+/// by ourselves.
+pub fn quota_of_hub(namespace: &str, hub: &str, limits: &Limits) -> Value {
+    json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {
+        "name": QUOTA, "namespace": namespace, "labels": {MANAGED_BY: OURS, HUB: hub},
+    }, "spec": {"hard": exact(limits)}})
+}
+
+/// What brings that quota there, with limits of others left alone; None: it is there already.
+pub fn quota_of_hub_change(limits: &Limits, seen: &Value) -> Option<Value> {
+    let mut hard = exact(limits);
+    for key in ["requests.cpu", "requests.memory", "requests.storage"] {
+        hard.entry(key).or_insert(Value::Null);
+    }
+    without_same(&mut hard, seen);
+    Some(json!({"spec": {"hard": hard}})).filter(|patch| changes(patch, seen))
+}
+
+fn exact(limits: &Limits) -> Map<String, Value> {
+    let mut hard = Map::new();
+    hard.extend(limits.cpus.map(|cpus| ("requests.cpu".into(), json!(cpus.to_string()))));
+    hard.extend(limits.memory_mb.map(|mb| ("requests.memory".into(), json!(format!("{mb}Mi")))));
+    hard.extend(limits.storage_mb.map(|mb| ("requests.storage".into(), json!(format!("{mb}Mi")))));
+    hard
+}
+
 /// Names and state change, the namespace stays: the merge patch for it (`patch_fenced` adds the uid).
 pub fn namespace_patch(place: &Place, enabled: bool) -> Value {
     let mut annotations = place.annotations();
@@ -77,16 +103,20 @@ fn resource_quota_patch(limits: &Limits, classes: &[(String, i64)], there: &Valu
     json!({"spec": {"hard": all}})
 }
 
-/// What brings the quota there, with limits of others left alone; None: it is there already. A hub may write a number in
-/// another way than we do.
+/// A hub may write a number in another way than we do.
+fn without_same(hard: &mut Map<String, Value>, seen: &Value) {
+    let number = |value: &Value| value.as_str().and_then(milli);
+    hard.retain(|key, wanted| {
+        let there = &seen["spec"]["hard"][key];
+        wanted != there && (number(wanted).is_none() || number(wanted) != number(there))
+    });
+}
+
+/// What brings the quota there, with limits of others left alone; None: it is there already.
 pub fn quota_change(place: &Place, limits: &Limits, classes: &[(String, i64)], seen: &Value) -> Option<Value> {
     let mut patch = resource_quota_patch(limits, classes, seen);
     if let Value::Object(hard) = &mut patch["spec"]["hard"] {
-        let number = |value: &Value| value.as_str().and_then(milli);
-        hard.retain(|key, wanted| {
-            let there = &seen["spec"]["hard"][key];
-            wanted != there && (number(wanted).is_none() || number(wanted) != number(there))
-        });
+        without_same(hard, seen);
     }
     patch["metadata"] = json!({"labels": place.labels_patch()});
     Some(patch).filter(|patch| changes(patch, seen))

@@ -2,7 +2,7 @@
 use crate::world::{clock, options, world};
 use hub::{
     Client, Error,
-    address::{AllowList, Gate, Resolver},
+    address::{AllowList, Gate, Ports, Resolver},
     error::Reach,
     kubeconfig::Host,
 };
@@ -15,17 +15,21 @@ use std::{
 };
 
 fn gate(list: &str, resolver: Resolver) -> Gate {
-    Gate { allow: Arc::new(list.parse::<AllowList>().expect("a list")), resolver }
+    Gate { allow: Arc::new(list.parse::<AllowList>().expect("a list")), ports: Ports::any(), resolver }
 }
 
 #[tokio::test]
 async fn this_machine_is_not_called_unless_it_is_listed() {
     let w = world().await;
-    let refused = Client::new(&w.credential, &Gate::new(AllowList::default()), clock(), options());
+    let refused = Client::new(&w.credential, &Gate::new(AllowList::default(), Ports::any()), clock(), options());
     assert!(matches!(refused, Err(Error::Unreachable { why: Reach::NotAllowed, .. })), "{refused:?}");
     let listed =
         Client::new(&w.credential, &gate("127.0.0.1", Resolver::system()), clock(), options()).expect("listed");
     assert!(listed.ping().await.is_ok());
+    let ports = Ports::default();
+    let at_no_port =
+        Client::new(&w.credential, &Gate { ports, ..gate("127.0.0.1", Resolver::system()) }, clock(), options());
+    assert!(matches!(at_no_port, Err(Error::Unreachable { why: Reach::NotAllowed, .. })), "{at_no_port:?}");
 }
 
 #[tokio::test]

@@ -45,6 +45,9 @@ struct Watch {
     bookmarks: bool,
     next_bookmark: Instant,
     deadline: Instant,
+    /// Somebody pushes the hub's clock, and how far that was counted.
+    pushes: Receiver<time::Duration>,
+    pushed: time::Duration,
     columns_sent: bool,
     changed: Receiver<u64>,
     /// Faults cut watches from outside only.
@@ -72,6 +75,8 @@ impl Api {
         let bookmarks = call.query.flag("allowWatchBookmarks");
         let initial = call.query.flag("sendInitialEvents") && call.query.get("sendInitialEvents").is_some();
         let outside = call.door == Door::Outside;
+        let mut pushes = self.clock.pushes();
+        let pushed = *pushes.borrow_and_update();
         let switches = outside.then(|| (self.faults.clone(), self.faults.switches()));
         let mut watch = {
             let state = self.state();
@@ -89,6 +94,8 @@ impl Api {
                 bookmarks,
                 next_bookmark: now + BOOKMARK_EVERY,
                 deadline: now + limit,
+                pushes,
+                pushed,
                 columns_sent: false,
                 changed: state.changes(id),
                 switches,
@@ -140,7 +147,7 @@ impl Watch {
                     self.look();
                 }
                 () = sleep_until(self.deadline.min(self.next_bookmark)) => {
-                    if Instant::now() >= self.next_bookmark {
+                    while Instant::now() >= self.next_bookmark {
                         self.next_bookmark += BOOKMARK_EVERY;
                     }
                     if self.bookmarks {
@@ -151,6 +158,7 @@ impl Watch {
                         self.ended = true;
                     }
                 }
+                Ok(()) = self.pushes.changed() => self.hurry(),
                 () = switched => {
                     if let Some((faults, _)) = &self.switches {
                         if faults.is_on(Fault::WatchCut) || faults.is_on(Fault::Refuse) {
@@ -170,6 +178,16 @@ impl Watch {
         let Some((faults, switches)) = &mut self.switches else { return };
         let silent = || faults.is_on(Fault::BlackHole) || faults.is_on(Fault::WatchStalled);
         while silent() && switches.changed().await.is_ok() {}
+    }
+
+    /// The hub's clock was pushed: what is to come is so much nearer.
+    fn hurry(&mut self) {
+        let so_far = *self.pushes.borrow_and_update();
+        let by = Duration::try_from(so_far - self.pushed).unwrap_or_default();
+        self.pushed = so_far;
+        let now = Instant::now();
+        self.deadline = self.deadline.checked_sub(by).unwrap_or(now);
+        self.next_bookmark = self.next_bookmark.checked_sub(by).unwrap_or(now);
     }
 
     /// The present as additions, and a mark where it ends.

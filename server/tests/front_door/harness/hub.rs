@@ -32,6 +32,12 @@ impl TestHub {
         }
     }
 
+    /// That of an account which may do nothing.
+    pub(crate) fn powerless(&self) -> String {
+        let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {namespace: default, name: powerless}\n";
+        self.only_simulated().account(account).unwrap()
+    }
+
     /// The administrator's.
     pub(crate) fn kubeconfig(&self) -> String {
         match self {

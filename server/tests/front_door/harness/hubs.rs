@@ -1,6 +1,6 @@
 //! Hubs and the controller that works on them. They are simulated; with `SSVIRT_KUBE` the first of a test is a real API server.
 use super::{app::TestApp, hub::TestHub, real};
-use ::hub::apply::Owner;
+use ::hub::apply::{Owner, VmAction};
 use domain::hub::{self, Trust};
 use hubsim::Flavour;
 use model::hub::{HubSpec, HubType};
@@ -92,10 +92,18 @@ impl Hubs {
 
     /// Makes an object there that is none of ours: `label` tells whose it is.
     pub(crate) async fn plant(&self, hub: &str, resource: &::hub::Resource, object: &Value, label: &'static str) {
+        let whose = object["metadata"]["labels"][label].as_str().unwrap();
+        self.client(hub).create_or_adopt(resource, object, &Owner::new(label, whose), None).await.unwrap();
+    }
+
+    /// As `virtctl unpause` does it.
+    pub(crate) async fn unpause(&self, hub: &str, namespace: &str, name: &str) {
+        self.client(hub).vm_action(&::hub::Key::new(namespace, name), VmAction::Unpause).await.unwrap();
+    }
+
+    fn client(&self, hub: &str) -> ::hub::Client {
         let credential = ::hub::kubeconfig::parse(&self.hub(hub).kubeconfig()).unwrap();
         let (gate, options) = (domain::Gate::open(), ::hub::client::Options::default());
-        let client = ::hub::Client::new(&credential, &gate, domain::system_clock(), options).unwrap();
-        let whose = object["metadata"]["labels"][label].as_str().unwrap();
-        client.create_or_adopt(resource, object, &Owner::new(label, whose), None).await.unwrap();
+        ::hub::Client::new(&credential, &gate, domain::system_clock(), options).unwrap()
     }
 }

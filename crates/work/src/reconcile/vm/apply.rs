@@ -28,7 +28,7 @@ use model::{
 };
 use serde_json::Value;
 use std::time::Duration;
-use store::{Claim, Place, VmWork};
+use store::{AtHub, Claim, Place, VmWork};
 use uuid::Uuid;
 
 /// Brings the machine to the generation asked for: names, size, power, and what is to be done once.
@@ -141,9 +141,8 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         Err(hub::Error::Conflict(_)) => return Ok(None),
         Err(e) => return Ok(Some(refused(&e))),
     }
-    let generation = last["metadata"]["generation"].as_i64();
     let once: Option<Uuid> = once.map(|(_, id)| id);
-    if !at(Step::VmApplied, shared.store.vm_applied(claim, vm.generation, generation, once)).await? {
+    if !at(Step::VmApplied, shared.store.vm_applied(claim, vm.generation, at_hub(&last), once)).await? {
         // calls of virt-api carry no version: what is asked for now is applied once more
         shared.store.vm_again(vm.id).await?;
         return Ok(Some(lost()));
@@ -155,6 +154,11 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         }
     }
     Ok(Some(disks::awaited(shared, vm, &last).await?.unwrap_or(Outcome::Done)))
+}
+
+/// What is remembered of an object that was brought to what is asked for.
+pub(super) fn at_hub(object: &Value) -> Option<AtHub> {
+    Some(AtHub { generation: object["metadata"]["generation"].as_i64()?, form: read::form(object) })
 }
 
 /// Only the names that it carries, and nothing else that was asked of it: it may have been stopped by hand since.

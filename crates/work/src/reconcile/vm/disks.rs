@@ -1,7 +1,7 @@
 //! The disks of a VM: those asked for come in, those given up go out, and what was behind those is proven to be gone.
 use super::{
     super::{image, refused},
-    apply::Machine,
+    apply::{Machine, at_hub},
     lost,
     wanted::{disk, identity},
 };
@@ -64,8 +64,17 @@ pub(super) async fn clear(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Mach
     if !at(Step::VmHolds, shared.store.claim_holds(claim)).await? {
         return Ok(lost());
     }
+    if wanted(vm, &found) {
+        // what changes from here on is our doing
+        shared.store.vm_form_unknown(claim).await?;
+    }
     Ok(match bring(shared, claim, vm, on, found).await? {
-        Brought::Here(now) => awaited(shared, vm, &now).await?.unwrap_or(Outcome::Done),
+        Brought::Here(now) => {
+            if let Some(there) = at_hub(&now) {
+                shared.store.vm_form(claim, there).await?;
+            }
+            awaited(shared, vm, &now).await?.unwrap_or(Outcome::Done)
+        }
         Brought::Again => Outcome::Wait(SOON, "It changed on its hub meanwhile.".into()),
         Brought::Not(outcome) => outcome,
     })
