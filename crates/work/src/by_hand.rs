@@ -114,6 +114,7 @@ mod tests {
             nics_leaving: false,
             stranger: false,
             agent_came: false,
+            restart_came: false,
         }
     }
 
