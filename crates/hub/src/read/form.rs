@@ -1,7 +1,7 @@
 //! What a VirtualMachine asks for, by part, without what KubeVirt itself writes into it: so that what somebody else changed
 //! can be told from that.
 use model::form::Form;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 /// What KubeVirt and API servers fill in after the fact, by where it stands in the spec.
@@ -25,6 +25,11 @@ pub fn form(vm: &Value) -> Form {
     let mut rest = vm["spec"].clone();
     for path in FILLED_IN.iter().chain(&RUNS) {
         take(&mut rest, path);
+        // what KubeVirt made to hold it goes with it
+        let Some((parent, _)) = path.rsplit_once('/') else { continue };
+        if rest.pointer(parent).and_then(Value::as_object).is_some_and(Map::is_empty) {
+            take(&mut rest, parent);
+        }
     }
     let size = SIZE.map(|path| take(&mut rest, path));
     let disks = DISKS.map(|path| take(&mut rest, path));
@@ -32,7 +37,7 @@ pub fn form(vm: &Value) -> Form {
     Form { size: digest(&json!(size)), disks: digest(&json!(disks)), nics: digest(&nics), rest: digest(&bare(rest)) }
 }
 
-/// Takes a part out. What is empty is as good as not there.
+/// Takes a part out.
 fn take(from: &mut Value, path: &str) -> Value {
     let Some((parent, key)) = path.rsplit_once('/') else { return Value::Null };
     let fields = from.pointer_mut(parent).and_then(Value::as_object_mut);
@@ -54,15 +59,13 @@ fn without_absent(networks: Value, interfaces: Value) -> Value {
     ])
 }
 
-/// Without what is null or empty: some servers leave it out, and others do not.
+/// Without what is null, which is as good as not there. What is empty says something: `bridge: {}` is no `masquerade: {}`.
 fn bare(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let kept = fields.into_iter().map(|(key, value)| (key, bare(value)));
-            let kept: serde_json::Map<String, Value> = kept.filter(|(_, value)| !value.is_null()).collect();
-            if kept.is_empty() { Value::Null } else { Value::Object(kept) }
+            let kept = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(key, value)| (key, bare(value))).collect())
         }
-        Value::Array(all) if all.is_empty() => Value::Null,
         Value::Array(all) => Value::Array(all.into_iter().map(bare).collect()),
         other => other,
     }
@@ -122,6 +125,11 @@ mod tests {
             differ(|s| s["template"]["spec"]["networks"][0] = json!({"name": "default", "multus": {}})),
             [false, false, true, false]
         );
+        let bridge = json!({"name": "default", "bridge": {}});
+        assert_eq!(
+            differ(|s| s["template"]["spec"]["domain"]["devices"]["interfaces"][0] = bridge),
+            [false, false, true, false]
+        );
         assert_eq!(
             differ(|s| s["template"]["spec"]["nodeSelector"] = json!({"disk": "ssd"})),
             [false, false, false, true]
@@ -140,6 +148,6 @@ mod tests {
             s["template"]["spec"]["domain"]["devices"]["interfaces"] = json!([{"name": "default", "masquerade": {}}]);
         };
         assert_eq!(differ(unplugged), [false; 4]);
-        assert_eq!(form(&json!({})), form(&Value::Null));
+        assert_eq!(differ(|s| s["template"]["spec"]["nodeSelector"] = Value::Null), [false; 4]);
     }
 }
