@@ -200,11 +200,18 @@ impl Op {
                 None
             }
             Op::HubCordon | Op::HubRemove => {
+                // a VDC that has nothing there leaves it, and stays on its first hub
+                let leaves = match self {
+                    Op::HubCordon => Some(stage.new_vdc(&subject.name).await.unwrap()),
+                    _ => None,
+                };
+                if let Some(vdc) = leaves {
+                    stage.vdc_ready(vdc).await;
+                }
                 stage.register("two").await.unwrap();
                 stage.hub_ready("two").await;
-                if self == Op::HubCordon {
-                    // a VDC that has nothing there leaves it
-                    stage.vdc_on("two", &subject.name).await;
+                if let Some(vdc) = leaves {
+                    stage.also_on("two", vdc).await;
                 }
                 None
             }

@@ -263,10 +263,8 @@ impl Stage {
         self.until("a VDC's namespace", async || self.app.db.count(&sql).await > 0).await;
     }
 
-    /// A VDC with a namespace on that hub besides its first one, and with nothing there.
-    pub(crate) async fn vdc_on(&self, hub: &str, name: &str) {
-        let vdc = self.new_vdc(name).await.unwrap();
-        self.vdc_ready(vdc).await;
+    /// A VDC has a namespace on that hub besides its first one, and nothing in it.
+    pub(crate) async fn also_on(&self, hub: &str, vdc: VdcId) {
         let store = &self.app.domain.store;
         store.place_want(vdc, &hub.into()).await.unwrap();
         store.enqueue(model::Kind::Vdc, vdc, self.acme.id, "").await.unwrap();
