@@ -100,7 +100,7 @@ impl Fields for HubSpec {
             ("is_default", if self.is_default { "yes" } else { "no" }.to_owned()),
         ];
         // of VMs there are none in its namespace
-        out.extend(limit_fields(&self.quota).into_iter().filter(|(field, _)| *field != Measure::Vms.field()));
+        out.extend(limit_fields(&self.quota).filter(|(field, _)| *field != Measure::Vms.field()));
         out
     }
 }

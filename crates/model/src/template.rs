@@ -98,8 +98,8 @@ impl TemplateVm {
             vm.name = if name.is_empty() { self.name.clone() } else { name.to_owned() };
         }
         if !self.asks.cpus.is_empty() {
-            let factors = self.asks.cpus.iter().map(|text| parameter::count(&put(text)));
-            vm.cpus = factors.fold(Some(1i32), |all, n| all?.checked_mul(n?)).unwrap_or(0);
+            let mut factors = self.asks.cpus.iter().map(|text| parameter::count(&put(text)));
+            vm.cpus = factors.try_fold(1i32, |all, n| all.checked_mul(n?)).unwrap_or(0);
         }
         if !self.asks.memory.is_empty() {
             vm.memory_mb = parameter::amount(&put(&self.asks.memory)).unwrap_or(0);

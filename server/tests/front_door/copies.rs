@@ -268,7 +268,7 @@ async fn a_vm_moves_to_another_vdc_with_what_belongs_to_it_and_leaves_nothing_be
     let now = stage.running(far).await.remove(0);
     assert_eq!((now.id, now.name.as_str(), now.vdc, now.owner), (new, "front", dev, admin.user));
     assert!(vm::get(d, admin, one.id).await.is_err(), "it is not in both");
-    assert_eq!(macs(&[one]), macs(&[now.clone()]));
+    assert_eq!(macs(&[one]), macs(std::slice::from_ref(&now)));
     let object = stage.object(&now).unwrap();
     let card = &object["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"][0];
     assert_eq!(card["macAddress"], now.nics[0].spec.mac.as_str());

@@ -179,7 +179,7 @@ fn used(parameters: Vec<Parameter>, vms: &[TemplateVm]) -> Vec<Parameter> {
         let later = |vm: &TemplateVm| vm.asks.disks.iter().skip(1).any(|d| holds(&d.size));
         let named_by = |vm: &TemplateVm| holds(&vm.asks.name) || holds(&vm.asks.preference);
         Parameter {
-            takes: vms.iter().find_map(|vm| takes(vm, &holds)).unwrap_or_default(),
+            takes: vms.iter().find_map(|vm| takes(vm, holds)).unwrap_or_default(),
             size: !vms.iter().any(|vm| image(vm) || later(vm) || named_by(vm)),
             // nobody makes anything up here
             required: if p.generated { vms.iter().any(image) } else { p.required },
