@@ -11,7 +11,8 @@ const root = process.getuid?.() === 0;
 export default defineConfig({
   testDir: './tests',
   outputDir: './results',
-  timeout: 30_000,
+  // the longest story takes half of it on a free machine of two cores
+  timeout: 60_000,
   forbidOnly: !!process.env.CI,
   workers: 2,
   reporter: process.env.E2E_REPORT ? [['list'], ['json', { outputFile: process.env.E2E_REPORT }]] : [['list']],
