@@ -39,9 +39,17 @@ export async function machine(id) {
   throw new Error(`no hub has the VM ${id}`);
 }
 
+// What a VM's disks are on its hub, by the names of its volumes.
+export function claims({ object }) {
+  const named = object.spec.template.spec.volumes.map(v => [v.name, v.dataVolume?.name ?? v.persistentVolumeClaim?.claimName]);
+  return Object.fromEntries(named.filter(([, claim]) => claim));
+}
+
 const KINDS = [
   '/api/v1/secrets', '/api/v1/persistentvolumeclaims', '/apis/cdi.kubevirt.io/v1beta1/datavolumes',
   '/apis/kubevirt.io/v1/virtualmachines', '/apis/kubevirt.io/v1/virtualmachineinstances',
+  '/apis/k8s.ovn.org/v1/userdefinednetworks', '/apis/k8s.ovn.org/v1/clusteruserdefinednetworks',
+  '/apis/k8s.cni.cncf.io/v1/network-attachment-definitions',
   ...['virtualmachinesnapshots', 'virtualmachinesnapshotcontents', 'virtualmachinerestores'].map(kind => `/apis/snapshot.kubevirt.io/v1beta1/${kind}`),
 ];
 

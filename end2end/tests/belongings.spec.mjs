@@ -1,7 +1,7 @@
-// Everything a VM has, in one story: from an uploaded OVA, with two NICs and a second disk, shared, snapshot and revert, a lease that
-// runs out, captured, deleted; and nothing is left of it on any hub.
+// Everything a VM has, in one story: from an uploaded OVA, with two NICs, one on a network of its own, and a second disk, shared, snapshot
+// and revert, a lease that runs out, captured, deleted; and nothing is left of it on any hub.
 import { expect, test } from '@playwright/test';
-import { mentions } from '../hub.mjs';
+import { claims, machine, mentions } from '../hub.mjs';
 import { ova } from '../ova.mjs';
 import { becomes, choose, comes, fresh, menu, says, signIn, watch } from '../portal.mjs';
 
@@ -38,13 +38,26 @@ for (const javaScriptEnabled of [true, false]) {
         return page.url();
       });
 
+      const network = await test.step('a network of its own', async () => {
+        await page.goto('/tenant/acme/networks/new');
+        await page.getByLabel('Name', { exact: true }).fill(`${name}-net`);
+        await choose(page.getByLabel('VDC', { exact: true }), 'acme-prod');
+        await page.getByLabel('Gateway').fill('192.168.77.1');
+        await page.getByLabel('Prefix').fill('24');
+        await page.getByLabel(/^Pool/).fill('192.168.77.100-192.168.77.120');
+        await page.getByRole('button', { name: 'Create network' }).click();
+        await expect(page.getByRole('heading', { level: 1, name: `${name}-net` })).toBeVisible();
+        return page.url();
+      });
+
       const vapp = await test.step('deployed with two NICs', async () => {
+        await page.goto(item);
         await page.getByRole('link', { name: 'Deploy', exact: true }).first().click();
         await page.getByLabel('Name', { exact: true }).fill(name);
         await choose(page.getByLabel('VDC'), 'acme-prod');
         const networks = page.getByLabel('Network', { exact: true });
         await choose(networks.nth(0), "The VDC's own network");
-        await choose(networks.nth(1), 'acme-net-2');
+        await choose(networks.nth(1), `${name}-net`);
         await page.getByRole('button', { name: 'Deploy' }).click();
         await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
         await seen(says(page, 'Running'));
@@ -54,7 +67,7 @@ for (const javaScriptEnabled of [true, false]) {
       const vm = await test.step('with an address of the network, and a second disk', async () => {
         await page.getByRole('rowheader', { name, exact: true }).getByRole('link').first().click();
         await seen(says(page, 'Running'));
-        await seen(page.getByText(/192\.168\.20\.1\d\d/).first());
+        await seen(page.getByText(/192\.168\.77\.1\d\d/).first());
         await page.locator('a[href$="/disks/add"]').click();
         await page.getByLabel(/^Name/).fill('data');
         await page.getByLabel('Size').fill('1');
@@ -63,8 +76,10 @@ for (const javaScriptEnabled of [true, false]) {
         await becomes(page, javaScriptEnabled, timeout => expect(ready).toHaveCount(2, { timeout }));
         return page.url();
       });
-      const ids = [vapp, vm].map(url => new URL(url).pathname.split('/').pop());
-      expect(await mentions(...ids)).toEqual(expect.arrayContaining([expect.stringMatching(/^virtualmachines /)]));
+      const ids = [vapp, vm, network].map(url => new URL(url).pathname.split('/').pop());
+      const there = await mentions(...ids, name);
+      for (const kind of [/^virtualmachines /, /^(cluster)?userdefinednetworks /, /^network-attachment-definitions /])
+        expect(there).toEqual(expect.arrayContaining([expect.stringMatching(kind)]));
 
       await test.step('a colleague sees it while it is shared, and no longer', async () => {
         const other = await (await browser.newContext({ baseURL, javaScriptEnabled, ignoreHTTPSErrors: true })).newPage();
@@ -96,8 +111,10 @@ for (const javaScriptEnabled of [true, false]) {
         await page.getByRole('button', { name: 'Take snapshot' }).click();
         const snapshot = page.getByRole('table', { name: 'Snapshots' }).getByRole('row').filter({ hasText: 'before' });
         await seen(snapshot.getByText('Ready'));
+        await expect(snapshot.getByText('the VM stems from it')).toBeVisible();
         await menu(page, 'Power', 'Power off');
         await seen(says(page, 'Stopped'));
+        const before = claims(await machine(ids[1]));
         await menu(page, 'More actions', 'Resize');
         await page.getByLabel('CPU').fill('2');
         await page.getByRole('button', { name: 'Resize' }).click();
@@ -107,6 +124,16 @@ for (const javaScriptEnabled of [true, false]) {
         await expect(page.getByText(`${name} is being brought back.`)).toBeVisible();
         await page.goto(`/tenant/acme/tasks?q=${name}`);
         await seen(page.getByRole('row').filter({ hasText: 'Reverted' }).getByText('Done'));
+        // its disks are those of the snapshot; its size is a wish, and stays
+        const after = claims(await machine(ids[1]));
+        expect(Object.keys(after).sort()).toEqual(Object.keys(before).sort());
+        for (const [volume, claim] of Object.entries(after)) {
+          expect(claim).toMatch(/^restore-/);
+          expect(claim).not.toBe(before[volume]);
+        }
+        await page.goto(vm);
+        await expect(snapshot.getByText('the VM stems from it')).toBeVisible();
+        await expect(page.locator('dd', { hasText: /^2 vCPU$/ })).toBeVisible();
       });
 
       await test.step('a lease runs out', async () => {
@@ -136,8 +163,9 @@ for (const javaScriptEnabled of [true, false]) {
       });
 
       await test.step('deleted, all of it', async () => {
-        for (const address of [vapp, copy, item, catalog]) {
+        for (const address of [vapp, copy, item, catalog, network]) {
           await page.goto(`${address}/delete`);
+          if (address === network) await page.getByRole('textbox', { name: /^Type/ }).fill(`${name}-net`);
           await page.getByRole('button', { name: /^Delete/ }).click();
           await expect(page.getByText(new RegExp(`${name}\\S* is (being )?deleted\\.`))).toBeVisible();
           await expect(async () => expect((await page.goto(address)).status()).toBe(404)).toPass({ timeout: 60_000 });
