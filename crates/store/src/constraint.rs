@@ -1,6 +1,13 @@
 //! What PostgreSQL says, in our words: constraint names become fields, lost connections become "unavailable".
 use model::{Error, FieldError};
 use sqlx::error::ErrorKind;
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 /// Unique constraints and indexes: the field they are about and what to say.
 const TAKEN: &[(&str, &str, &str)] = &[
@@ -120,8 +127,35 @@ fn checked_field(constraint: &str) -> Option<&'static str> {
     FIELDS.iter().find(|f| **f == column).copied()
 }
 
+/// A commit that is not answered may have been done all the same.
+pub(crate) fn mapped_commit(e: sqlx::Error) -> Error {
+    match mapped(e) {
+        Error::Unavailable(_) => Error::Unavailable(
+            "The database did not say whether this was done. Look whether it was before you try again.".into(),
+        ),
+        other => other,
+    }
+}
+
+/// When a connection was last found broken: in milliseconds since the first one was.
+static BROKEN: AtomicU64 = AtomicU64::new(0);
+static FIRST_BROKEN: OnceLock<Instant> = OnceLock::new();
+/// Where one is broken others are: for so long each is tried before it is used.
+const DOUBT: Duration = Duration::from_secs(5);
+
+/// Was a connection found broken a short while ago?
+pub(crate) fn doubtful() -> bool {
+    FIRST_BROKEN
+        .get()
+        .is_some_and(|first| first.elapsed() < Duration::from_millis(BROKEN.load(Ordering::Relaxed)) + DOUBT)
+}
+
 fn unavailable(e: &sqlx::Error) -> Error {
     tracing::warn!(error = %e, "the database does not answer");
+    if !matches!(e, sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed) {
+        let since = FIRST_BROKEN.get_or_init(Instant::now).elapsed();
+        BROKEN.store(u64::try_from(since.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
     Error::Unavailable("The database does not answer. Nothing was changed; try again in a moment.".into())
 }
 
@@ -132,6 +166,15 @@ fn internal(e: &sqlx::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_commit_without_an_answer_is_not_said_to_be_undone() {
+        let cut = || sqlx::Error::Io(std::io::ErrorKind::ConnectionReset.into());
+        assert!(mapped(cut()).to_string().contains("Nothing was changed"));
+        let said = mapped_commit(cut()).to_string();
+        assert!(said.contains("did not say whether this was done") && !said.contains("Nothing"), "{said}");
+        assert!(doubtful());
+    }
 
     #[test]
     fn a_check_constraint_names_its_field() {

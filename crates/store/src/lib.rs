@@ -152,7 +152,7 @@ impl Store {
             .test_before_acquire(false)
             .before_acquire(|db, about| {
                 Box::pin(async move {
-                    if about.idle_for > FRESH {
+                    if about.idle_for > FRESH || constraint::doubtful() {
                         db.ping().await?;
                     }
                     Ok(true)

@@ -1,5 +1,5 @@
 //! What many ask at the same moment is asked once: whoever comes while a query is under way goes with the next one. Who is
-//! alone waits for nobody.
+//! alone waits for nobody; where many ask, those who come within a moment go together too.
 use model::{Error, Result};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,6 +9,8 @@ use tokio::sync::oneshot;
 
 /// So many go together at most.
 const MOST: usize = 64;
+/// After a query for several the next one waits for so long, that it be one for several as well.
+const MOMENT: Duration = Duration::from_millis(2);
 
 pub(crate) struct Together<Ask, Answer>(Arc<Mutex<Waiting<Ask, Answer>>>);
 
@@ -61,9 +63,13 @@ impl<Ask: Send + 'static, Answer: Send + 'static> Together<Ask, Answer> {
     {
         let rest = Rest(&self);
         while let Some((asks, sends)) = self.next() {
+            let several = asks.len() > 1;
             match all(asks).await {
                 Ok(answers) => sends.into_iter().zip(answers).for_each(|(send, answer)| drop(send.send(Ok(answer)))),
                 Err(e) => sends.into_iter().for_each(|send| drop(send.send(Err(e.clone())))),
+            }
+            if several {
+                tokio::time::sleep(MOMENT).await;
             }
         }
         std::mem::forget(rest);

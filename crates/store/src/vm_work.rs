@@ -239,17 +239,20 @@ impl Store {
         let at_hub: Vec<Option<i64>> = asks.iter().map(|a| a.at_hub.map(|at| at.generation)).collect();
         let forms: Vec<Option<String>> = asks.iter().map(|a| a.at_hub.map(|at| at.form.to_string())).collect();
         let once: Vec<Option<Uuid>> = asks.iter().map(|a| a.once).collect();
+        // the queue is looked at once for all: it is empty most of the time, and a plan made then would read all of it for each
         let rows = sqlx::query!(
             r#"with asked as (
                  select * from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::uuid[], $6::text[]) with ordinality
                    as a (id, epoch, generation, at_hub, once, form, n)
+               ), held as materialized (
+                 select w.id, w.lease_epoch from work w where w.kind = 'vm' and w.id = any($1)
                ), free as (
                  select id from vms where id = any($1) for update skip locked
                ), done as (
                  update vms v set applied = a.generation, once_done = coalesce(a.once, v.once_done), problem = '',
                         hub_generation = coalesce(a.at_hub, v.hub_generation), hub_form = coalesce(a.form, v.hub_form)
                  from asked a join free using (id)
-                 where v.id = a.id and exists (select from work w where w.kind = 'vm' and w.id = a.id and w.lease_epoch = a.epoch)
+                 where v.id = a.id and exists (select from held h where h.id = a.id and h.lease_epoch = a.epoch)
                  returning v.id
                )
                select exists (select from done d where d.id = a.id) as "done!",

@@ -1,6 +1,9 @@
 //! A transaction that changes something. It can't be committed without saying what was done: the audit row, the event
 //! and the task belong to the change itself.
-use crate::{Store, constraint::mapped};
+use crate::{
+    Store,
+    constraint::{mapped, mapped_commit},
+};
 use model::{Action, Actor, Fields, Kind, OrgId, Result, TaskId, UserId, audit::Outcome};
 use serde_json::Value;
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -99,7 +102,7 @@ impl Write<'_> {
 
     /// Commits what needs no record: nobody did anything, as when people are told that a lease will end.
     pub async fn commit_without_record(self) -> Result<()> {
-        self.tx.commit().await.map_err(mapped)?;
+        self.tx.commit().await.map_err(mapped_commit)?;
         self.store.bell.notify_one();
         Ok(())
     }
@@ -108,7 +111,7 @@ impl Write<'_> {
     pub async fn commit(mut self, record: Record) -> Result<Option<TaskId>> {
         self.leases_turn().await?;
         let task = self.record(record).await?;
-        self.tx.commit().await.map_err(mapped)?;
+        self.tx.commit().await.map_err(mapped_commit)?;
         self.store.bell.notify_one();
         self.store.work_bell.notify_one();
         Ok(task)
@@ -116,7 +119,7 @@ impl Write<'_> {
 
     /// Commits what follows from something that was recorded when it was asked for.
     pub async fn commit_as_recorded(self) -> Result<()> {
-        self.tx.commit().await.map_err(mapped)?;
+        self.tx.commit().await.map_err(mapped_commit)?;
         self.store.bell.notify_one();
         self.store.work_bell.notify_one();
         Ok(())

@@ -46,6 +46,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(500);
 const TOGETHER: usize = 64;
 /// And so many of them at once: what is asked for at the same moment goes to the database together.
 const AT_ONCE: usize = 16;
+/// On a busy hub what is heard within such a moment is written together.
+const MOMENT: Duration = Duration::from_millis(5);
 /// Nothing waits longer than this to be written, whatever else is heard.
 const LONGEST: Duration = Duration::from_millis(100);
 
@@ -107,6 +109,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
     // what is to be written down: several changes of one machine that came together are one
     let mut touched: HashSet<Key> = HashSet::new();
     let mut oldest = Instant::now();
+    let mut written = tokio::time::Instant::now();
     // one for all that is late, and not begun anew by whatever is heard: a busy hub is never silent for long
     let mut retry = tokio::time::interval(TRY_AGAIN);
     retry.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -144,7 +147,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 again(&shared, &hub, &mut known).await
             }
             // nothing else is to be heard right now
-            () = std::future::ready(()), if !touched.is_empty() => Vec::new(),
+            () = tokio::time::sleep_until(written + MOMENT), if !touched.is_empty() => Vec::new(),
         };
         let quiet = news.is_empty();
         if touched.is_empty() {
@@ -164,6 +167,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 known.late.reports.insert(key);
             }
             known.late.missed = missed;
+            written = tokio::time::Instant::now();
         }
     }
 }

@@ -48,6 +48,7 @@ async fn many() -> anyhow::Result<()> {
     memory::run(&stage, empty).await?;
     let controller = stage.controller();
     stage.until_quiet().await?;
+    stage.until_nothing_is_heard().await?;
     stage.without_actors().await;
     queue::run(&stage).await?;
     live::run(&stage).await?;

@@ -11,6 +11,8 @@ const COUNT: i64 = 4_000;
 
 pub(crate) async fn run(stage: &Stage) -> Result<()> {
     let bare = bare(stage).await?;
+    // what the controller heard of it is no part of ours
+    stage.until_nothing_is_heard().await?;
     let ours = ours(stage).await?;
     println!("{:<52} {bare:>9.0} /s", "claim, patch and done, 64 at once, nothing else");
     println!("{:<52} {ours:>9.0} /s   {:.2} of that", "durable reconciles: a rename of each", ours / bare);
@@ -52,6 +54,8 @@ async fn bare(stage: &Stage) -> Result<f64> {
         .bind(COUNT)
         .execute(&stage.pool)
         .await?;
+    sqlx::query("create index on bare (lease)").execute(&stage.pool).await?;
+    sqlx::query("analyze bare").execute(&stage.pool).await?;
     let clients = (0..stage.hubs.len()).map(|n| stage.client(n)).collect::<Result<Vec<Client>>>()?;
     let began = Instant::now();
     stream::iter(0..64).for_each_concurrent(64, |_| worker(stage, &clients)).await;

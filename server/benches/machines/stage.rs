@@ -286,6 +286,19 @@ impl Stage {
         Err(anyhow!("the machines did not come to rest within four minutes"))
     }
 
+    /// A controller that begins writes down every machine anew: that is over.
+    pub(crate) async fn until_nothing_is_heard(&self) -> Result<()> {
+        loop {
+            let heard: bool = sqlx::query_scalar("select max(obs_at) > now() - interval '3 seconds' from vms")
+                .fetch_one(&self.pool)
+                .await?;
+            if !heard {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
     pub(crate) async fn fetch(&self, request: Request<Body>) -> Result<Response<Body>> {
         Ok(self.app.clone().oneshot(request).await?)
     }

@@ -53,7 +53,7 @@ async fn read_only(stage: &Stage, what: &str) {
 }
 
 /// That a connection was cut is found by whoever uses it next: not by what a run asks for after this.
-async fn used_up(store: &Store) {
+pub(crate) async fn used_up(store: &Store) {
     let mut good = 0;
     while good < 10 {
         good = if store.org_ids().await.is_ok() { good + 1 } else { 0 };

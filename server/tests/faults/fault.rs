@@ -197,6 +197,7 @@ impl Fault {
                 assert!(hub.remove("", "resourcequotas", &namespace(stage, subject).await, "others").unwrap())
             }
             Fault::Denied => stage.deny(false),
+            Fault::DatabaseCut => database::used_up(&stage.app.domain.store).await,
             Fault::ClockAhead | Fault::ClockBehind => restart(stage, time::Duration::ZERO).await,
             Fault::Killed => {
                 let mut all = stage.replicas.lock().await;

@@ -65,6 +65,7 @@ async fn trouble(stage: &Stage, fault: Fault, replicas: usize, rng: &mut StdRng,
             step(stage, rng, cast).await;
             tokio::time::sleep(Duration::from_millis(rng.random_range(0..100))).await;
             database::cut(stage).await;
+            database::used_up(&stage.app.domain.store).await;
         }
         Fault::Database(trouble) => {
             let hold = Duration::from_millis(rng.random_range(100..500));

@@ -62,6 +62,23 @@ async fn while_the_database_is_away_pages_say_so_and_forms_keep_what_was_typed()
 }
 
 #[tokio::test]
+async fn after_a_failover_one_request_finds_out_and_the_next_ones_are_answered() {
+    let app = TestApp::start().await;
+    app.org("acme").make().await;
+    let admin = app.sign_in("acme", "acme-admin").await;
+    // at once, so that there are several connections
+    join_all((0..8).map(|_| admin.get("/tenant/acme/vdcs"))).await;
+    app.db
+        .execute("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and application_name = 'ssvirt'")
+        .await;
+    let first = admin.get("/tenant/acme/vdcs").await.status.as_u16();
+    assert!([200, 503].contains(&first), "{first}");
+    for answer in join_all((0..8).map(|_| admin.get("/tenant/acme/vdcs"))).await {
+        answer.must(200);
+    }
+}
+
+#[tokio::test]
 async fn a_database_that_takes_the_question_and_never_answers_is_given_up() {
     let (app, proxy) = over_proxy(&[("limits.request_timeout", "2s")]).await;
     app.org("acme").make().await;
