@@ -137,7 +137,9 @@ async fn a_hub_that_vdcs_name_is_not_removed_and_they_are_named() {
     let provider = stage.app.provider().await;
     provider.get("/provider/hubs/two/delete").await.must(200).says("The VDC acme/prod names it as its hub.");
     stage.app.db.execute("update vdcs set hubs = '{one}'").await;
-    hub::delete(d, &operator, &two()).await.unwrap();
+    // the VDC may have been there, and leaves it then
+    hub::set_cordoned(d, &operator, &two(), true).await.unwrap();
+    stage.until("the hub to be free", async || hub::delete(d, &operator, &two()).await.is_ok()).await;
 }
 
 #[tokio::test]

@@ -174,6 +174,8 @@ impl Server {
             format!("--service-account-private-key-file={}", self.folder.join("sa.key").display()),
             format!("--root-ca-file={}", self.folder.join("certs/apiserver.crt").display()),
             format!("--controllers={CONTROLLERS}"),
+            // a count that it missed when it was busy is put right soon: tests do not wait for its five minutes
+            "--resource-quota-sync-period=5s".to_owned(),
         ];
         let manager = Process::start(&program(&self.kube, "kube-controller-manager"), &args, &self.folder)?;
         self.manager = Some(manager);

@@ -117,6 +117,10 @@ pub fn quota_change(place: &Place, limits: &Limits, classes: &[(String, i64)], s
     let mut patch = resource_quota_patch(limits, classes, seen);
     if let Value::Object(hard) = &mut patch["spec"]["hard"] {
         without_same(hard, seen);
+        // a hub does not write down that there are no limits: that is no difference
+        if hard.is_empty() {
+            patch = json!({});
+        }
     }
     patch["metadata"] = json!({"labels": place.labels_patch()});
     Some(patch).filter(|patch| changes(patch, seen))

@@ -16,7 +16,7 @@ use std::{
 pub(crate) type Differences = BTreeMap<String, Vec<String>>;
 
 /// How long a step may take that comes true eventually.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A watch of more seconds than that is waited for on a real server alone.
 const LONG: u64 = 30;
