@@ -179,8 +179,12 @@ pub fn fitting(wish: &Wish, hubs: &[Candidate]) -> Vec<HubId> {
 
 fn why_best(wish: &Wish, hub: &Candidate, all: &[&Candidate]) -> &'static str {
     let preferred = |h: &Candidate| wish.prefer.contains(&h.id);
+    let well = |h: &Candidate| h.state == HubState::Ready;
     match (preferred(hub), all.iter().all(|h| preferred(h))) {
         (true, false) => "The organization prefers it.",
+        _ if well(hub) && all.iter().filter(|h| well(h)).count() == 1 => {
+            "It is the only one whose checks found nothing."
+        }
         _ => "It has the most room.",
     }
 }
@@ -191,6 +195,9 @@ fn why_second(wish: &Wish, chosen: &Candidate, other: &Candidate) -> &'static st
     match () {
         () if chosen.is_default => "It fits too, and the default hub goes first.",
         () if preferred(chosen) && !preferred(other) => "It fits too, and the organization prefers another.",
+        () if chosen.state == HubState::Ready && other.state != HubState::Ready => {
+            "It fits too, and its checks found something."
+        }
         () => "It fits too, and has less room.",
     }
 }
@@ -422,6 +429,21 @@ mod tests {
         assert!(with(|h| h.has_template = false).contains("template"));
         let lack = with(|h| h.lacks = vec![Lack::Class { policy: "gold".into(), class: "fast".into() }]);
         assert_eq!(lack, "It has not got the storage class fast of the policy gold.");
+    }
+
+    #[test]
+    fn a_hub_whose_checks_found_something_comes_second_and_that_is_the_reason_given() {
+        let (mut ailing, mut full) = (hub("a", VMS), hub("b", VMS));
+        ailing.state = HubState::Degraded;
+        full.cpus_used = 50;
+        let placed = place(&wish(), &[ailing.clone(), full.clone()]);
+        assert_eq!(
+            (placed.hub, placed.because.as_str()),
+            (Some("b".into()), "It is the only one whose checks found nothing.")
+        );
+        assert_eq!(placed.refused[0].why, "It fits too, and its checks found something.");
+        let placed = place(&wish(), &[ailing, full, hub("c", VMS)]);
+        assert_eq!((placed.hub, placed.because.as_str()), (Some("c".into()), "It has the most room."));
     }
 
     #[test]

@@ -158,7 +158,7 @@ impl Store {
                select vm as "vm!", bool_or(id not in (select id from free)) as "held!" from differ group by vm"#,
             Json(&all) as _
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let became = |a: &VmDisksSeen| match rows.iter().find(|r| r.vm == a.vm) {

@@ -79,7 +79,7 @@ impl Store {
             &vms,
             &hubs
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let mut all: HashMap<Uuid, Vec<VmDiskWork>> = HashMap::new();

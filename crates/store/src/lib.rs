@@ -119,12 +119,23 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 /// For so long after its last use a connection is taken to be good.
 const FRESH: Duration = Duration::from_secs(1);
 
+/// A replica that freezes in the middle of a transaction must not hold its locks for ever; and what is asked here is over
+/// sooner than it would be compiled.
+const EACH: &str = "set idle_in_transaction_session_timeout = '10s'; set jit = off";
+/// Workers ask by key, for a few dozen at a time. Each query is planned once and for that: by what is known of the queue,
+/// which is empty most of the time, reading all of it seems best.
+const BY_KEY: &str =
+    "set idle_in_transaction_session_timeout = '10s'; set jit = off; set plan_cache_mode = force_generic_plan;
+    set enable_seqscan = off; set enable_bitmapscan = off; set enable_hashjoin = off; set enable_mergejoin = off";
+
 /// The oldest PostgreSQL whose SQL we use (`nulls not distinct`).
 pub const OLDEST_POSTGRES: i32 = 15;
 
 #[derive(Clone)]
 pub struct Store {
     pool: PgPool,
+    /// For what workers and watchers ask for many at once.
+    workers: PgPool,
     /// Rung after each commit; `changes` tells the other replicas.
     bell: Arc<Notify>,
     /// Rung when there is work to do.
@@ -144,27 +155,16 @@ impl Store {
         let options = PgConnectOptions::from_str(url)
             .map_err(|e| Error::BadRequest(format!("The database URL can't be read: {}", scrubbed(&e))))?
             .application_name("ssvirt");
-        let pool = PgPoolOptions::new()
-            .max_connections(max_connections)
-            .acquire_timeout(Duration::from_secs(3))
-            .idle_timeout(Duration::from_secs(300))
-            // one that was used just now is good: asking it each time would double the way to the database
-            .test_before_acquire(false)
-            .before_acquire(|db, about| {
-                Box::pin(async move {
-                    if about.idle_for > FRESH || constraint::doubtful() {
-                        db.ping().await?;
-                    }
-                    Ok(true)
-                })
-            })
-            // a replica that freezes in the middle of a transaction must not hold its locks for ever
-            .after_connect(|db, _| {
-                Box::pin(async { db.execute("set idle_in_transaction_session_timeout = '10s'").await.map(drop) })
-            })
-            .connect_lazy_with(options);
+        // what is asked for many at once is one query of each sort at a time: it needs few connections
+        let few = (max_connections / 4).min(4);
+        let pool = pool(max_connections - few, EACH).connect_lazy_with(options.clone());
+        let workers = match few {
+            0 => pool.clone(),
+            few => self::pool(few, BY_KEY).connect_lazy_with(options),
+        };
         Ok(Store {
             pool,
+            workers,
             bell: Arc::new(Notify::new()),
             work_bell: Arc::new(Notify::new()),
             told: Arc::default(),
@@ -241,13 +241,32 @@ impl Store {
 
     /// Connections open and, of these, idle.
     pub fn connections(&self) -> (u32, usize) {
-        (self.pool.size(), self.pool.num_idle())
+        (self.pool.size() + self.workers.size(), self.pool.num_idle() + self.workers.num_idle())
     }
 
     pub async fn close(&self) {
         self.send_last().await;
         self.pool.close().await;
+        self.workers.close().await;
     }
+}
+
+fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(Duration::from_secs(3))
+        .idle_timeout(Duration::from_secs(300))
+        // one that was used just now is good: asking it each time would double the way to the database
+        .test_before_acquire(false)
+        .before_acquire(|db, about| {
+            Box::pin(async move {
+                if about.idle_for > FRESH || constraint::doubtful() {
+                    db.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .after_connect(move |db, _| Box::pin(async move { db.execute(settings).await.map(drop) }))
 }
 
 fn newer(version: i64) -> Error {

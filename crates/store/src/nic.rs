@@ -107,7 +107,7 @@ impl Store {
                from nics n left join networks w on w.id = n.network_id where n.vm_id = any($1) and n.removed_at is null order by n.idx"#,
             vms
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let mut nics: HashMap<Uuid, Vec<NicWork>> = HashMap::new();

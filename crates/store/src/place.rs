@@ -200,7 +200,7 @@ impl Store {
             &vdcs,
             &hubs
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let found = |(vdc, hub): &(VdcId, HubId)| {

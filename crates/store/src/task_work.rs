@@ -64,7 +64,7 @@ impl Store {
              where object_id = any($1) and status in ('queued', 'running')",
             &objects
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let open: Vec<OpenTask> = rows.into_iter().filter_map(OpenRow::task).collect();

@@ -99,7 +99,7 @@ impl Store {
                from asked r left join b on b.id = r.vm left join o on o.id = r.vm"#,
             Json(&firsts) as _
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let mut became: HashMap<Uuid, Written<Observed>> = HashMap::new();

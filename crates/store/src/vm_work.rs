@@ -107,7 +107,7 @@ impl Store {
                left join users u on u.id = v.owner_id where v.id = any($1)"#,
             &ids
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         // read after the generation: they may be newer than it, and never older
@@ -265,7 +265,7 @@ impl Store {
             &once as &[Option<Uuid>],
             &forms as &[Option<String>]
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         let became = |done, held| match (done, held) {

@@ -98,11 +98,9 @@ impl Store {
 
     /// Takes up to `limit` pieces that are due: of each organization its oldest first, on each hub and over all of them, so
     /// that one with a thousand does not keep another with one waiting. An organization waits in a line at each hub, and
-    /// only the heads of lines are looked at: what a claim costs does not grow with what waits.
+    /// only the heads of lines are looked at: what a claim costs does not grow with what waits. Rows are found again by where
+    /// they are: the queue is empty most of the time, and by what is known of it then, looking into its key seems dear.
     pub async fn claim(&self, owner: &str, limit: i64, lease: Duration) -> Result<Vec<Claim>> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
-        // the table is empty most of the time: a plan that was made then would read all of it when it is long
-        sqlx::query!("set local enable_seqscan = off").execute(&mut *tx).await.map_err(mapped)?;
         let rows = sqlx::query!(
             r#"with recursive lines as (
                  (select hub_id, org_id from work where failing <> 'failed' order by hub_id, org_id limit 1)
@@ -115,34 +113,33 @@ impl Store {
                  select hub_id, count(*) as n from work where lease_until > '-infinity' and lease_until > now() group by hub_id
                ), due as (
                  select first.* from lines l cross join lateral (
-                   select w.kind, w.id, w.org_id, w.hub_id, w.not_before, row_number() over (order by w.not_before, w.id) as place
+                   select w.ctid as line, w.id, w.org_id, w.hub_id, w.not_before, row_number() over (order by w.not_before, w.id) as place
                    from work w
                    where w.hub_id = l.hub_id and w.org_id = l.org_id and w.failing <> 'failed'
                      and w.not_before <= now() and w.lease_until <= now()
                    order by w.not_before, w.id limit $4) first
                ), ranked as (
-                 select d.kind, d.id, d.not_before,
+                 select d.line, d.not_before,
                         row_number() over (partition by d.org_id order by d.not_before, d.id) as turn,
                         row_number() over (partition by d.hub_id order by d.place, d.not_before, d.id) + coalesce(b.n, 0) as at_hub
                  from due d left join busy b on b.hub_id = d.hub_id
                ), chosen as (
-                 select kind, id from ranked where at_hub <= $4 order by turn, not_before limit $2
+                 select line from ranked where at_hub <= $4 order by turn, not_before limit $2
                ), locked as (
-                 select w.kind, w.id from work w join chosen using (kind, id)
-                 where w.not_before <= now() and w.lease_until <= now() for update of w skip locked
+                 select w.ctid as line from work w where w.ctid = any(array(select line from chosen))
+                 and w.not_before <= now() and w.lease_until <= now() for update skip locked
                )
                update work w set lease_owner = $1, lease_until = now() + make_interval(secs => $3), lease_epoch = nextval('work_epochs')
-               from locked l where w.kind = l.kind and w.id = l.id
+               where w.ctid = any(array(select line from locked))
                returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt, w.request_id"#,
             owner,
             limit,
             lease.as_secs_f64(),
             AT_ONCE_PER_HUB
         )
-        .fetch_all(&mut *tx)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
-        tx.commit().await.map_err(mapped)?;
         rows.into_iter()
             .map(|r| {
                 let kind = Kind::parse(&r.kind).ok_or_else(|| Error::Internal(format!("work of kind {:?}", r.kind)))?;
@@ -196,7 +193,7 @@ impl Store {
             &ids,
             &epochs
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)
     }
@@ -224,16 +221,18 @@ impl Store {
         let (kinds, ids, epochs) = columns(&claims);
         let wanted: Vec<i64> = claims.iter().map(|c| c.wanted).collect();
         let done = sqlx::query!(
-            "with free as (select w.kind, w.id from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[]) as c (kind, id, epoch, wanted)
-                           join work w on w.kind = c.kind and w.id = c.id and w.lease_epoch = c.epoch and w.wanted = c.wanted
-                           for update of w skip locked)
-             delete from work w using free where w.kind = free.kind and w.id = free.id returning w.kind, w.id",
+            "with free as (
+               select f.line from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[]) as c (kind, id, epoch, wanted)
+               cross join lateral (
+                 select w.ctid as line from work w
+                 where w.kind = c.kind and w.id = c.id and w.lease_epoch = c.epoch and w.wanted = c.wanted for update skip locked) f)
+             delete from work w where w.ctid = any(array(select line from free)) returning w.kind, w.id",
             &kinds,
             &ids,
             &epochs,
             &wanted
         )
-        .fetch_all(&self.pool)
+        .fetch_all(&self.workers)
         .await
         .map_err(mapped)?;
         Ok(claims.iter().map(|c| done.iter().any(|r| r.id == c.id && r.kind == c.kind.key())).collect())

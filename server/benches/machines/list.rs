@@ -22,13 +22,16 @@ const BARE: &str = "select t.id::text, o.name as org, d.name as vdc, a.name as v
   where t.gone_at is null and t.org_id = $1 order by lower(t.name), t.id limit 100";
 
 pub(crate) async fn run(stage: &Stage) -> Result<()> {
-    // rows alone are enough here: as many more as are missing
+    // rows alone are enough here: as many more as are missing, in vApps that nobody works on
     sqlx::query(
-        "insert into vms (id, org_id, vdc_id, vapp_id, name, computer_name, cpus, memory_mb, power, hub_name,
+        "with more as (
+           insert into vapps (id, org_id, vdc_id, name) select gen_random_uuid(), org_id, vdc_id, name || '-more' from vapps returning id, name
+         )
+         insert into vms (id, org_id, vdc_id, vapp_id, name, computer_name, cpus, memory_mb, power, hub_name,
                           obs_state, obs_ips, obs_at, obs_since)
-         select gen_random_uuid(), org_id, vdc_id, vapp_id, name || '-' || n, computer_name, cpus, memory_mb, 'on',
-                hub_name || '-' || n, 'running', '{10.0.0.1}', now(), now()
-         from vms, generate_series(1, 3) n
+         select gen_random_uuid(), v.org_id, v.vdc_id, more.id, v.name || '-' || n, v.computer_name, v.cpus, v.memory_mb, 'on',
+                v.hub_name || '-' || n, 'running', '{10.0.0.1}', now(), now()
+         from vms v join vapps a on a.id = v.vapp_id join more on more.name = a.name || '-more', generate_series(1, 3) n
          limit greatest(0, $1 - (select count(*) from vms))",
     )
     .bind(ROWS)

@@ -163,9 +163,9 @@ async fn where_a_template_would_go_is_explained_by_what_it_needs() {
     let both = format!("hub_templates where source = '{source}'");
     stage.until("the template on both hubs", async || db.count(&both).await == 2).await;
     stage.hubs.kill_controller();
-    // real ones need not be as large as each other
+    // real ones need not be as large as each other, nor checked to the end by now
     db.execute(
-        "update hubs set cpus_capacity = case id when 'one' then 200 else 100 end, memory_capacity_mb = 1000000",
+        "update hubs set state = 'ready', cpus_capacity = case id when 'one' then 200 else 100 end, memory_capacity_mb = 1000000",
     )
     .await;
     let explain = async |more: &[&str]| {

@@ -217,13 +217,15 @@ async fn labels_that_somebody_takes_off_on_the_hub_are_put_back_and_the_machine_
     let one = stage.running(id).await.remove(0);
     let hub = stage.hubs.hub("one");
     let label = |o: &Value| o["metadata"]["labels"]["ssvirt.io/vm-id"] == one.id.to_string().as_str();
-    for all in [false, true] {
+    let told = "events where message like '%its labels were changed on its hub by hand%'";
+    for (n, all) in [false, true].into_iter().enumerate() {
         hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, |o| {
             let labels = o["metadata"]["labels"].as_object_mut().unwrap();
             labels.retain(|key, _| !all && key != "ssvirt.io/vm-id");
         })
         .unwrap();
         stage.until("the label", async || label(&stage.object(&one).unwrap())).await;
+        stage.until("the event", async || stage.app.db.count(told).await == n as i64 + 1).await;
     }
     // and while nobody watches
     stage.hubs.kill_controller();
@@ -233,7 +235,6 @@ async fn labels_that_somebody_takes_off_on_the_hub_are_put_back_and_the_machine_
     .unwrap();
     stage.hubs.start_controller(&stage.app);
     stage.until("the label", async || label(&stage.object(&one).unwrap())).await;
-    let told = "events where message like '%its labels were changed on its hub by hand%'";
     stage.until("the events", async || stage.app.db.count(told).await == 3).await;
     hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, halted).unwrap();
     stage.until("the stop", async || stage.vm(one.id).await.state() == VmState::Stopped).await;

@@ -1,5 +1,6 @@
 //! What a VirtualMachine asks for, by part, without what KubeVirt itself writes into it: so that what somebody else changed
 //! can be told from that.
+use super::json::at;
 use model::form::Form;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -27,7 +28,7 @@ pub fn form(vm: &Value) -> Form {
         take(&mut rest, path);
         // what KubeVirt made to hold it goes with it
         let Some((parent, _)) = path.rsplit_once('/') else { continue };
-        if rest.pointer(parent).and_then(Value::as_object).is_some_and(Map::is_empty) {
+        if at(&rest, parent).and_then(Value::as_object).is_some_and(Map::is_empty) {
             take(&mut rest, parent);
         }
     }
@@ -40,7 +41,7 @@ pub fn form(vm: &Value) -> Form {
 /// Takes a part out.
 fn take(from: &mut Value, path: &str) -> Value {
     let Some((parent, key)) = path.rsplit_once('/') else { return Value::Null };
-    let fields = from.pointer_mut(parent).and_then(Value::as_object_mut);
+    let fields = parent.split('/').skip(1).try_fold(from, |v, name| v.get_mut(name)).and_then(Value::as_object_mut);
     bare(fields.and_then(|fields| fields.remove(key)).unwrap_or_default())
 }
 
@@ -60,14 +61,19 @@ fn without_absent(networks: Value, interfaces: Value) -> Value {
 }
 
 /// Without what is null, which is as good as not there. What is empty says something: `bridge: {}` is no `masquerade: {}`.
-fn bare(value: Value) -> Value {
+fn bare(mut value: Value) -> Value {
+    strip(&mut value);
+    value
+}
+
+fn strip(value: &mut Value) {
     match value {
         Value::Object(fields) => {
-            let kept = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(kept.map(|(key, value)| (key, bare(value))).collect())
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(strip);
         }
-        Value::Array(all) => Value::Array(all.into_iter().map(bare).collect()),
-        other => other,
+        Value::Array(all) => all.iter_mut().for_each(strip),
+        _ => {}
     }
 }
 

@@ -1,5 +1,5 @@
 //! What every object says about itself.
-use super::json::{map, number, owned, some, time};
+use super::json::{at, map, number, owned, some, time};
 use crate::{
     Key,
     shape::names::{DISK_ID, MANAGED_BY, ORG_ID, OURS, VAPP_ID, VDC_ID, VM_ID},
@@ -52,7 +52,7 @@ pub fn meta(object: &Value) -> Option<Meta> {
 
 /// A deletionTimestamp we can't read is still one.
 fn deleting(object: &Value) -> Option<OffsetDateTime> {
-    let there = object.pointer("/metadata/deletionTimestamp").is_some_and(|v| !v.is_null());
+    let there = at(object, "/metadata/deletionTimestamp").is_some_and(|v| !v.is_null());
     there.then(|| time(object, "/metadata/deletionTimestamp").unwrap_or(OffsetDateTime::UNIX_EPOCH))
 }
 

@@ -2,7 +2,7 @@
 use super::{
     form::form,
     guest,
-    json::{because, condition, holds, keyed, list, number, owned, some, text},
+    json::{at, because, condition, holds, keyed, list, number, owned, some, text},
     meta::{Meta, meta},
     quantity,
 };
@@ -129,7 +129,7 @@ pub fn vm(object: &Value) -> Option<VmPart> {
     let meta = meta(object)?;
     let spec = "/spec/template/spec";
     let run_strategy = match text(object, "/spec/runStrategy") {
-        "" => match object.pointer("/spec/running").and_then(Value::as_bool) {
+        "" => match at(object, "/spec/running").and_then(Value::as_bool) {
             Some(true) => RunStrategy::Always.key(),
             Some(false) => RunStrategy::Halted.key(),
             None => "",
@@ -182,7 +182,7 @@ fn asked_size(vm: &Value) -> AskedSize {
     let domain = "/spec/template/spec/domain";
     let cpu = |key: &str| number(vm, &format!("{domain}/cpu/{key}")).filter(|n| (1..=100_000).contains(n));
     let explicit = cpu("sockets").is_some() || cpu("cores").is_some() || cpu("threads").is_some();
-    let amount = |pointer: &str| vm.pointer(&format!("{domain}{pointer}")).and_then(quantity::of);
+    let amount = |pointer: &str| at(vm, &format!("{domain}{pointer}")).and_then(quantity::of);
     let requested = || amount("/resources/requests/cpu").or_else(|| amount("/resources/limits/cpu"));
     AskedSize {
         instance_type: some(vm, "/spec/instancetype/name"),
@@ -232,10 +232,7 @@ fn asked_disk(vm: &Value, volume: &Value) -> AskedDisk {
 /// Size and storage class of a DataVolume, which has one of two forms.
 pub(super) fn volume_size(dv: &Value) -> (Option<i64>, Option<String>) {
     let either = |tail: &str| {
-        ["/spec/storage", "/spec/pvc"]
-            .iter()
-            .find_map(|form| dv.pointer(&format!("{form}{tail}")))
-            .filter(|v| !v.is_null())
+        ["/spec/storage", "/spec/pvc"].iter().find_map(|form| at(dv, &format!("{form}{tail}"))).filter(|v| !v.is_null())
     };
     let size = either("/resources/requests/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q));
     (size, either("/storageClassName").and_then(Value::as_str).map(str::to_owned))
@@ -272,14 +269,14 @@ pub fn instance(object: &Value) -> Option<InstancePart> {
         nics: list(object, "/status/interfaces").map(seen_nic).collect(),
         attached: list(object, "/spec/networks").map(attached).collect(),
         guest_os: ["/status/guestOSInfo/prettyName", "/status/guestOSInfo/name"].iter().find_map(|p| some(object, p)),
-        system: guest::system(object.pointer("/status/guestOSInfo").unwrap_or(&Value::Null)),
+        system: guest::system(at(object, "/status/guestOSInfo").unwrap_or(&Value::Null)),
         discs: list(object, "/spec/domain/devices/disks")
             .filter(|d| d.get("cdrom").is_some())
             .map(|d| owned(d, "/name"))
             .collect(),
         cpus: cpu("sockets")
             .map(|s| s.saturating_mul(cpu("cores").unwrap_or(1)).saturating_mul(cpu("threads").unwrap_or(1))),
-        memory_mb: memory.iter().find_map(|p| quantity::mib(&quantity::of(object.pointer(p)?)?)),
+        memory_mb: memory.iter().find_map(|p| quantity::mib(&quantity::of(at(object, p)?)?)),
         agent_connected: holds(object, "AgentConnected"),
         live_migratable: holds(object, "LiveMigratable"),
         problem: unscheduled.or(unsynced).map(because).filter(|p| !p.is_empty()),
@@ -337,12 +334,12 @@ pub fn volume(object: &Value) -> Option<VolumePart> {
 
 /// How much a claim asks for.
 pub fn claim_mb(claim: &Value) -> Option<i64> {
-    claim.pointer("/spec/resources/requests/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q))
+    at(claim, "/spec/resources/requests/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q))
 }
 
 /// How much a claim asks for or has, whichever is more.
 pub fn claim_room_mb(claim: &Value) -> Option<i64> {
-    let has = claim.pointer("/status/capacity/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q));
+    let has = at(claim, "/status/capacity/storage").and_then(quantity::of).and_then(|q| quantity::mib(&q));
     claim_mb(claim).max(has)
 }
 

@@ -39,8 +39,8 @@ impl Api {
         let outcome = writer.delete(&name, &options, stuck)?;
         let version = &call.path.version;
         let body = match outcome {
-            Outcome::Waiting(object) => in_version(kind, version, &object),
-            Outcome::Gone(object) if kind.delete_answers_object() => in_version(kind, version, &object),
+            Outcome::Waiting(object) => in_version(kind, version, &object).into_owned(),
+            Outcome::Gone(object) if kind.delete_answers_object() => in_version(kind, version, &object).into_owned(),
             Outcome::Gone(object) => {
                 let mut details = details(&name, &kind.group, &kind.plural);
                 details["uid"] = meta::uid(&object).into();
@@ -69,7 +69,8 @@ impl Api {
         if kind.custom {
             metadata["continue"] = "".into();
         }
-        let items: Vec<Value> = all.iter().map(|object| in_version(kind, &call.path.version, object)).collect();
+        let items: Vec<Value> =
+            all.iter().map(|object| in_version(kind, &call.path.version, object).into_owned()).collect();
         let body = json!({
             "kind": format!("{}List", kind.kind), "apiVersion": kind.group_version(&call.path.version),
             "metadata": metadata, "items": items,

@@ -18,7 +18,7 @@ use base64::{
 use http::{Response, header};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::Duration};
 
 /// How a client wants objects to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +54,15 @@ pub(super) fn form(call: &Call) -> Result<Form> {
 }
 
 /// The object in the version it was asked for.
-pub(super) fn in_version(kind: &Kind, version: &str, object: &Value) -> Value {
+/// Copied only if it is kept in another version.
+pub(super) fn in_version<'a>(kind: &Kind, version: &str, object: &'a Value) -> Cow<'a, Value> {
+    let wanted = kind.group_version(version);
+    if object["apiVersion"] == wanted.as_str() {
+        return Cow::Borrowed(object);
+    }
     let mut object = object.clone();
-    object["apiVersion"] = kind.group_version(version).into();
-    object
+    object["apiVersion"] = wanted.into();
+    Cow::Owned(object)
 }
 
 /// An object of a list or watch, written without being copied first.
