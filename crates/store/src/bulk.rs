@@ -45,7 +45,7 @@ impl Store {
     /// Copies tab-separated rows into several tables, all or nothing. A table is named with its columns; both are
     /// constants of the code, never input.
     pub async fn copy_rows(&self, tables: &[(&'static str, String)]) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         for (table, rows) in tables {
             let mut copy = tx.copy_in_raw(&format!("copy {table} from stdin")).await.map_err(mapped)?;
             copy.send(rows.as_bytes()).await.map_err(mapped)?;

@@ -79,7 +79,7 @@ impl Store {
         since: OffsetDateTime,
         now: OffsetDateTime,
     ) -> Result<Option<Redeemed>> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let found = sqlx::query!(
             "select id, vm_id, user_id, session_hash, by_browser from consoles
              where ticket_hash = $1 and opened_at is null and expires_at > $2 for update",

@@ -157,7 +157,7 @@ impl Store {
     }
 
     async fn gone_by(&self, c: &Claim, kind: &str, id: DiskId) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         // the disk first, then what it is counted in: the order of whatever people do with it
         hold_with_org(&mut tx, id).await?;
         let gone = sqlx::query!(

@@ -39,7 +39,7 @@ impl Store {
     /// An image is needed on a hub by a machine: the first who asks has it brought there, with a task of its own; one that could not be
     /// brought is tried again. None: there is no such image any more.
     pub async fn image_want(&self, image: Uuid, hub: &HubId, vm: VmId) -> Result<Option<ImageWanted>> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let of = sqlx::query!(
             "select i.size, i.name, t.id as template, t.name as template_name, t.org_id from images i
              join item_versions v on v.id = i.version_id join templates t on t.id = v.template_id where i.id = $1",

@@ -87,7 +87,7 @@ impl Store {
 
     /// A captured version whose disks are all copied is there for everybody; or why it will not be. True: that was news.
     pub(crate) async fn capture_stands(&self, image: Uuid, failed: Option<&str>) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let version = sqlx::query!(
             r#"select v.id, v.template_id, t.catalog_id,
                       not exists (select from images o where o.version_id = v.id and not exists
@@ -119,7 +119,7 @@ impl Store {
 
     /// A captured version without any disk.
     pub async fn capture_whole(&self, template: TemplateId) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let catalog = sqlx::query_scalar!(
             "update item_versions v set ready_at = now() from templates t where t.id = v.template_id and t.id = $1 returning t.catalog_id",
             template.0
@@ -136,7 +136,7 @@ impl Store {
 
     /// What was uploaded is good: it becomes the newest version of its item. False: the work is not this worker's any more.
     pub async fn version_made(&self, c: &Claim, upload: &Upload, new: &NewVersion) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let template =
             sqlx::query!("select catalog_id, deleted_at from templates where id = $1 for update", upload.template.0)
                 .fetch_one(&mut *tx)

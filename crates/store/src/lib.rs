@@ -107,7 +107,7 @@ pub use write::{Record, Write};
 use constraint::mapped;
 use model::{Error, Result};
 use sqlx::{
-    Connection, Executor, PgPool,
+    Connection, Executor, PgPool, Postgres, Transaction,
     migrate::{MigrateError, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
 };
@@ -172,6 +172,15 @@ impl Store {
             gathered: gathered::Gathered::default(),
             deadline: Duration::from_secs(3600),
         })
+    }
+
+    /// A transaction. It begins by itself: with one who stops waiting in the middle of it, as a request does whose client has gone,
+    /// the connection would go back to the others with a transaction open, and nothing that they write would last.
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Postgres>> {
+        let pool = self.pool.clone();
+        #[expect(clippy::disallowed_methods, reason = "nobody stops waiting for it here")]
+        let begun = tokio::spawn(async move { pool.begin().await }).await;
+        begun.map_err(|e| Error::Internal(format!("a transaction could not begin: {e}")))?.map_err(mapped)
     }
 
     /// So long hubs may take for what is asked for from now on.

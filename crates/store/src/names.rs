@@ -7,7 +7,7 @@ impl Store {
     /// Its machines and disks are to carry the names that the VDC and its organization have now. Machines are taken before
     /// the VDC, as where they end.
     pub async fn vdc_rename_all(&self, vdc: &VdcWork) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         sqlx::query!(
             "with v as (update vms set names = names + 1 where vdc_id = $1 and deleted_at is null and gone_at is null returning id, org_id, hub_id)
              insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, hub_id from v where hub_id is not null

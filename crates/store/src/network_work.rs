@@ -114,7 +114,7 @@ impl Store {
 
     /// The network is to be in that VDC's namespace on that hub.
     pub async fn network_want(&self, network: NetworkId, vdc: VdcId, hub: &HubId) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         // the VDC before its networks, as where machines are made in it
         sqlx::query!("select id from vdcs where id = $1 for key share", vdc.0)
             .fetch_optional(&mut *tx)

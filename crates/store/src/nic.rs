@@ -143,7 +143,7 @@ impl Store {
     /// Gives back what a machine is proven to have left. `there`: what its running instance has, as `interface=network`;
     /// empty: it does not run. Only while its hub is at what was asked for: what starts next has the NICs of now.
     pub async fn nics_release(&self, vm: VmId, there: &[String]) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let settled = sqlx::query_scalar!(
             r#"select applied is not distinct from generation as "settled!" from vms where id = $1 and gone_at is null for update"#,
             vm.0

@@ -236,7 +236,7 @@ impl Store {
     /// Nothing is made there from now on, if nothing of the VDC is there and its hub is cordoned. False: it is needed, or not ours.
     /// Whoever places a vApp holds the hub as well, so that none comes meanwhile.
     pub async fn place_clear(&self, c: &Claim, hub: &HubId) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let cordoned = sqlx::query_scalar!("select cordoned from hubs where id = $1 for update", hub.0);
         if cordoned.fetch_optional(&mut *tx).await.map_err(mapped)? != Some(true) {
             return Ok(false);

@@ -187,7 +187,7 @@ impl Store {
 
     /// Writes the rights and predefined roles of this version of the code into the database.
     pub(crate) async fn sync_predefined_roles(&self) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         // replicas of one version write the same; the lock keeps them from doing it at the same moment
         sqlx::query!("select pg_advisory_xact_lock(7357001)").execute(&mut *tx).await.map_err(mapped)?;
         for right in Right::ALL {

@@ -249,7 +249,7 @@ impl Store {
 
     /// What a hub has now, all of it. Catalogs that are filled from hubs follow. True if anything changed.
     pub async fn hub_templates_set(&self, hub: &HubId, found: &[(String, String, TemplateSpec)]) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         sqlx::query!("select pg_advisory_xact_lock(7357002)").execute(&mut *tx).await.map_err(mapped)?;
         let mut changed = false;
         for (source, uid, spec) in found {

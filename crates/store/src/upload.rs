@@ -161,7 +161,7 @@ impl Store {
 
     /// A file of an upload, with room for all of it. One that is there already stays as it is.
     pub async fn upload_file(&self, upload: &Upload, name: &str, room: FileRoom, sha256: &str) -> Result<UploadFile> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         // room is given out by one at a time
         sqlx::query!("select pg_advisory_xact_lock(7357012)").execute(&mut *tx).await.map_err(mapped)?;
         let there = sqlx::query_as!(
@@ -264,7 +264,7 @@ impl Store {
 
     /// So much of it is on the disk now; others may write on. Its task says how far it is. False: it was not held any more.
     pub async fn upload_received(&self, upload: &Upload, held: &Held, received: i64) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let done = sqlx::query!(
             "update upload_files set received = $3, held_until = '-infinity' where id = $1 and holder = $2",
             held.file.id,
@@ -295,7 +295,7 @@ impl Store {
 
     /// All of it has come: a worker looks at it. False: something is missing, or it is looked at already.
     pub async fn upload_complete(&self, upload: &Upload) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let done = sqlx::query!(
             "update uploads set state = 'checking', touched_at = now() where id = $1 and state = 'open'
              and exists (select from upload_files where upload_id = $1)
@@ -324,7 +324,7 @@ impl Store {
 
     /// It came to nothing: why, and its files can go.
     pub async fn upload_failed(&self, upload: &Upload, why: &str) -> Result<()> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let ended = sqlx::query!(
             "update uploads set state = 'failed', problem = $2 where id = $1 and state in ('open', 'checking')",
             upload.id.0,

@@ -364,7 +364,7 @@ impl Store {
     /// that holds it. From then on its networks live there: of two that place vApps on one network at the same time, the
     /// second finds where the first went. `found`: its machines stand there already, and its networks are where they are.
     pub async fn vapp_place(&self, c: &Claim, placement: &Placement, found: bool) -> Result<Placed> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let hub = placement.hub.as_ref().map(|h| h.0.clone());
         if hub.is_some() {
             // a hub that is being removed waits for this, and is then in use; one that was removed is no place any more

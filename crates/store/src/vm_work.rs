@@ -182,7 +182,7 @@ impl Store {
     /// From now on something of it may be on its hub: it never goes to another one. Its vApp neither.
     /// False: it was deleted, given to another worker or sent to another hub meanwhile.
     pub async fn vm_attempted(&self, c: &Claim, hub: &HubId) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         let vapp = sqlx::query_scalar!(
             "update vms set attempted_at = coalesce(attempted_at, now()) where id = $1 and hub_id = $3 and deleted_at is null
              and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $2) returning vapp_id",
@@ -323,7 +323,7 @@ impl Store {
 
     /// It is proven to be gone: what it used is given back, once.
     pub async fn vm_gone(&self, c: &Claim) -> Result<bool> {
-        let mut tx = self.pool.begin().await.map_err(mapped)?;
+        let mut tx = self.begin().await?;
         // the machine and its disks first, then what they are counted in: the order of whatever people do with them
         let r = sqlx::query!("select org_id, vdc_id, owner_id, vapp_id from vms where id = $1 for update", c.id)
             .fetch_one(&mut *tx)

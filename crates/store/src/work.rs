@@ -6,6 +6,7 @@ use model::{
     work::{WorkDepth, WorkItem, WorkShare, WorkState},
 };
 use std::time::Duration;
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 /// A piece of work, held by one worker until its lease ends.
@@ -19,6 +20,8 @@ pub struct Claim {
     pub wanted: i64,
     pub epoch: i64,
     pub attempt: i32,
+    /// Since when it was due. If it says otherwise when the work is put back, what it waits for came meanwhile.
+    pub due: OffsetDateTime,
     /// The number of the request that asked for it; empty: nobody did.
     pub request: String,
 }
@@ -131,7 +134,7 @@ impl Store {
                )
                update work w set lease_owner = $1, lease_until = now() + make_interval(secs => $3), lease_epoch = nextval('work_epochs')
                where w.ctid = any(array(select line from locked))
-               returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt, w.request_id"#,
+               returning w.kind, w.id, w.org_id, w.hub_id, w.wanted, w.lease_epoch, w.attempt, w.not_before, w.request_id"#,
             owner,
             limit,
             lease.as_secs_f64(),
@@ -151,6 +154,7 @@ impl Store {
                     wanted: r.wanted,
                     epoch: r.lease_epoch,
                     attempt: r.attempt,
+                    due: r.not_before,
                     request: r.request_id,
                 })
             })
@@ -164,9 +168,11 @@ impl Store {
         let ids: Vec<Uuid> = held.iter().map(|(_, id, _)| *id).collect();
         let epochs: Vec<i64> = held.iter().map(|(.., epoch)| *epoch).collect();
         sqlx::query!(
-            "update work w set lease_until = now() + make_interval(secs => $4)
-             from unnest($1::text[], $2::uuid[], $3::bigint[]) as held (kind, id, epoch)
-             where w.kind = held.kind and w.id = held.id and w.lease_epoch = held.epoch and w.lease_until > now()",
+            "update work w set lease_until = now() + make_interval(secs => $4) from (
+               select w.kind, w.id from work w join unnest($1::text[], $2::uuid[], $3::bigint[]) as held (kind, id, epoch)
+                 on w.kind = held.kind and w.id = held.id and w.lease_epoch = held.epoch and w.lease_until > now()
+               order by w.kind, w.id for update of w) held
+             where w.kind = held.kind and w.id = held.id",
             &kinds,
             &ids,
             &epochs,
@@ -265,7 +271,7 @@ impl Store {
         Ok(())
     }
 
-    /// Not yet. What was wished meanwhile is looked at at once.
+    /// Not yet. What was wished meanwhile, or can go on since, is looked at at once.
     pub async fn work_later(&self, c: &Claim, later: &Later) -> Result<()> {
         let (after, why, failing, tried) = match later {
             Later::Wait { after, why } => (*after, why, "wait", 0),
@@ -275,7 +281,7 @@ impl Store {
         sqlx::query!(
             "update work set lease_until = '-infinity', attempt = attempt + $5, last_error = $6,
                     failing = case when wanted = $4 then $7 else '' end,
-                    not_before = case when wanted = $4 then now() + make_interval(secs => $8) else now() end
+                    not_before = case when wanted = $4 and not_before = $9 then now() + make_interval(secs => $8) else now() end
              where kind = $1 and id = $2 and lease_epoch = $3",
             c.kind.key(),
             c.id,
@@ -284,7 +290,8 @@ impl Store {
             tried,
             why.chars().take(2000).collect::<String>(),
             failing,
-            after.as_secs_f64()
+            after.as_secs_f64(),
+            c.due
         )
         .execute(&self.pool)
         .await
@@ -292,10 +299,14 @@ impl Store {
         Ok(())
     }
 
-    /// What waits is looked at again: a hub or a template came. Empty: whatever it waits for.
+    /// What waits is looked at again: a hub or a template came. Empty: whatever it waits for. What is worked on at the moment
+    /// may have looked before it came. Rows are locked in one order by all who take many.
     pub async fn wake_waiting(&self, hub: &str) -> Result<()> {
         sqlx::query!(
-            "update work set not_before = now() where failing in ('wait', 'retry') and ($1 = '' or hub_id in ('', $1))",
+            "update work w set not_before = now() from (
+               select kind, id from work where (failing in ('wait', 'retry') or lease_until > now()) and ($1 = '' or hub_id in ('', $1))
+               order by kind, id for update) woken
+             where w.kind = woken.kind and w.id = woken.id",
             hub
         )
         .execute(&self.pool)
@@ -308,8 +319,11 @@ impl Store {
     /// A machine of the vApp came up: those that start after it can go on, also if they had given up.
     pub async fn wake_vapp(&self, vapp: model::VappId) -> Result<()> {
         sqlx::query!(
-            "update work w set not_before = now(), failing = '' from vms v
-             where w.kind = 'vm' and w.id = v.id and v.vapp_id = $1 and w.failing in ('wait', 'failed')",
+            "update work w set not_before = now(), failing = '' from (
+               select w.id from work w join vms v on w.kind = 'vm' and w.id = v.id
+               where v.vapp_id = $1 and (w.failing in ('wait', 'failed') or w.lease_until > now())
+               order by w.id for update of w) woken
+             where w.kind = 'vm' and w.id = woken.id",
             vapp.0
         )
         .execute(&self.pool)
@@ -322,8 +336,11 @@ impl Store {
     /// What made its machines is done, or failed: the vApp and its machines can go on.
     pub async fn wake_instance(&self, vapp: model::VappId) -> Result<()> {
         sqlx::query!(
-            "update work set not_before = now() where failing in ('wait', 'retry')
-             and (kind = 'vapp' and id = $1 or kind = 'vm' and id in (select id from vms where vapp_id = $1))",
+            "update work w set not_before = now() from (
+               select kind, id from work where (failing in ('wait', 'retry') or lease_until > now())
+                 and (kind = 'vapp' and id = $1 or kind = 'vm' and id in (select id from vms where vapp_id = $1))
+               order by kind, id for update) woken
+             where w.kind = woken.kind and w.id = woken.id",
             vapp.0
         )
         .execute(&self.pool)

@@ -90,7 +90,7 @@ fn as_json(thing: &impl Fields) -> Value {
 
 impl Store {
     pub async fn write<'a>(&'a self, actor: &'a Actor) -> Result<Write<'a>> {
-        let tx = self.pool.begin().await.map_err(mapped)?;
+        let tx = self.begin().await?;
         Ok(Write { tx, actor, turned: Vec::new(), store: self })
     }
 }

@@ -77,6 +77,8 @@ struct Now {
     /// Namespaces under our mark, all quotas, the ids of VMs whose instances run.
     quotas: BTreeMap<String, Arc<Value>>,
     running: BTreeSet<String>,
+    /// VMs whose objects were deleted, by uid, as it was known before anything else was read: each had to be asked for by then.
+    deleted: BTreeMap<String, String>,
 }
 
 const OURS: [(&str, &str); 5] = [
@@ -89,6 +91,7 @@ const OURS: [(&str, &str); 5] = [
 
 impl Now {
     async fn read(stage: &Stage) -> Now {
+        let deleted = stage.witness.seen().deleted.clone();
         let by_id = |all: Vec<Value>| all.into_iter().map(|r| (text(&r, "id"), r)).collect();
         let vms = rows(stage, "select v.*, d.namespace_name from vms v join vdcs d on d.id = v.vdc_id").await;
         let vdcs = "select v.*, p.hub_id, p.namespace_uid, p.applied, p.ready_at, p.gone_at from vdcs v left join places p on p.vdc_id = v.id";
@@ -101,6 +104,7 @@ impl Now {
             objects: Vec::new(),
             quotas: BTreeMap::new(),
             running: BTreeSet::new(),
+            deleted,
         };
         for hub in stage.hubs() {
             for (group, resource) in OURS {
@@ -307,11 +311,10 @@ impl Now {
 
     /// I9: nothing of others was touched, and nothing of ours was deleted that nobody asked for.
     fn deleted(&self, found: &mut Findings, stage: &Stage) {
-        let seen = stage.witness.seen();
-        for harm in &seen.harmed {
+        for harm in &stage.witness.seen().harmed {
             found.add("I9", Harm::WronglyDeleted, harm.clone());
         }
-        for (uid, id) in &seen.deleted {
+        for (uid, id) in &self.deleted {
             let asked = self.vms.get(id).is_some_and(|vm| !vm["deleted_at"].is_null());
             if !asked {
                 found.add(

@@ -137,3 +137,29 @@ async fn replicas_that_start_together_migrate_once() {
     let organizations = join_all(replicas.iter().map(|r| r.ensure_provider_org("System"))).await;
     assert!(organizations.windows(2).all(|two| two[0] == two[1] && two[0].is_ok()), "{organizations:?}");
 }
+
+/// As when a client goes away: its request is dropped wherever it waits at that moment.
+#[tokio::test]
+async fn a_request_that_is_given_up_in_the_middle_leaves_no_transaction_open() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").make().await;
+    let admin = app.actor(acme.admin()).await;
+    let open = "pg_stat_activity where datname = current_database() and state like 'idle in transaction%'";
+    for polls in 1..20 {
+        let mut asked = Box::pin(app.domain.store.write(&admin));
+        for _ in 0..polls {
+            if futures::poll!(asked.as_mut()).is_ready() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        drop(asked);
+        for _ in 0..40 {
+            if app.db.count(open).await == 0 {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        assert_eq!(app.db.count(open).await, 0, "given up after it was looked at {polls} times");
+    }
+}

@@ -72,3 +72,23 @@ async fn what_failed_for_good_is_in_nobodys_way() {
     let claimed = app.domain.store.claim("a worker", 64, Duration::from_secs(8)).await.unwrap();
     assert_eq!(claimed.len(), 4);
 }
+
+#[tokio::test]
+async fn what_comes_while_somebody_finds_it_missing_is_not_waited_for() {
+    let app = TestApp::start().await;
+    let acme = app.org("acme").vdc("prod").make().await;
+    let store = &app.domain.store;
+    let claimed = store.claim("a worker", 64, Duration::from_secs(8)).await.unwrap();
+    assert_eq!(claimed.iter().map(|c| c.id).collect::<Vec<_>>(), [acme.vdc("prod").0], "the VDC");
+    let later = async |claim| {
+        let wait = store::Later::Wait { after: Duration::from_secs(30), why: "There is no hub.".into() };
+        store.work_later(claim, &wait).await.unwrap();
+        store.claim("a worker", 64, Duration::from_secs(8)).await.unwrap()
+    };
+    store.wake_waiting("one").await.unwrap();
+    let again = later(&claimed[0]).await;
+    assert_eq!(again.len(), 1, "a hub came after the worker had looked for one, and before it said so");
+    assert_eq!(later(&again[0]).await, [], "nothing came since");
+    store.wake_waiting("one").await.unwrap();
+    assert_eq!(store.claim("a worker", 64, Duration::from_secs(8)).await.unwrap().len(), 1);
+}
