@@ -25,6 +25,8 @@ pub struct Place {
     pub shape: String,
     /// Its hub takes nothing new: what is empty there is removed.
     pub cordoned: bool,
+    /// The hub's registration and credentials, as its `SealedCredential` has them.
+    pub hub_revision: (Uuid, i64),
 }
 
 /// What a reconciler needs of a VDC, deleted or not.
@@ -123,7 +125,7 @@ impl Store {
         let Some(v) = found else { return Ok(None) };
         let rows = sqlx::query!(
             r#"select p.hub_id, p.namespace, p.namespace_uid, p.quota_uid, p.applied, p.ready_at is not null as "ready!", p.own_network,
-                      p.look, p.shape, h.cordoned
+                      p.look, p.shape, h.cordoned, h.uid, h.credential_version
                from places p join hubs h on h.id = p.hub_id where p.vdc_id = $1 and p.gone_at is null order by p.hub_id"#,
             id
         )
@@ -143,6 +145,7 @@ impl Store {
                 look: r.look,
                 shape: r.shape,
                 cordoned: r.cordoned,
+                hub_revision: (r.uid, r.credential_version),
             })
             .collect();
         Ok(Some(VdcWork {
@@ -194,7 +197,7 @@ impl Store {
         let hubs: Vec<String> = asks.iter().map(|(_, hub)| hub.0.clone()).collect();
         let rows = sqlx::query!(
             r#"select p.vdc_id, p.hub_id, p.namespace, p.namespace_uid, p.quota_uid, p.applied, p.ready_at is not null as "ready!", p.own_network,
-                      p.look, p.shape, h.cordoned
+                      p.look, p.shape, h.cordoned, h.uid, h.credential_version
                from places p join hubs h on h.id = p.hub_id
                where (p.vdc_id, p.hub_id) in (select * from unnest($1::uuid[], $2::text[])) and p.gone_at is null"#,
             &vdcs,
@@ -216,6 +219,7 @@ impl Store {
                 look: r.look,
                 shape: r.shape.clone(),
                 cordoned: r.cordoned,
+                hub_revision: (r.uid, r.credential_version),
             })
         };
         Ok(asks.iter().map(found).collect())

@@ -6,11 +6,7 @@ use hub::{
     kubeconfig,
 };
 use model::{Error, HubId, Kind, Result};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc};
 use store::{SealedCredential, Store, Vault};
 
 #[derive(Clone)]
@@ -19,32 +15,17 @@ pub struct Hubs {
     vault: Vault,
     gate: Gate,
     clients: Arc<Clients>,
-    /// Which credentials of a hub were the present ones, and when that was looked up.
-    revisions: Arc<Mutex<HashMap<HubId, (Revision, Instant)>>>,
 }
-
-/// So long an earlier look at a hub's credentials counts. Old ones in between do no harm: the hub refuses them.
-const FRESH: Duration = Duration::from_secs(1);
 
 impl Hubs {
     pub fn new(store: Store, vault: Vault, gate: Gate, clock: Clock, calls: Options) -> Hubs {
-        Hubs { store, vault, gate, clients: Arc::new(Clients::new(clock, calls)), revisions: Arc::default() }
+        Hubs { store, vault, gate, clients: Arc::new(Clients::new(clock, calls)) }
     }
 
-    /// The client of a hub, with its present credentials.
+    /// The client of a hub, with its present credentials. They are looked up each time: under the same name there may be
+    /// another cluster by now, and what is made on the one before is made in the wrong place.
     pub async fn client(&self, hub: &HubId) -> Result<Client> {
-        self.client_since(hub, None).await
-    }
-
-    /// The same for somebody who has seen that these are its credentials: an earlier look at older ones does not count.
-    pub(crate) async fn client_since(&self, hub: &HubId, seen: Option<Revision>) -> Result<Client> {
-        let fresh = |(known, at): &&(Revision, Instant)| seen.is_none_or(|s| s == *known) && at.elapsed() < FRESH;
-        let looked_up = self.revisions().get(hub).filter(fresh).map(|(revision, _)| *revision);
-        if let Some(client) = looked_up.and_then(|revision| self.clients.kept_for(&hub.0, revision)) {
-            return Ok(client);
-        }
         let sealed = self.sealed(hub).await?;
-        self.revisions().insert(hub.clone(), (sealed.revision, Instant::now()));
         if let Some(client) = self.clients.kept_for(&hub.0, sealed.revision) {
             return Ok(client);
         }
@@ -52,6 +33,14 @@ impl Hubs {
         let credential = self.opened(hub, &sealed).await?;
         let gate = if trusted { Gate::open() } else { self.gate.clone() };
         self.clients.get(&hub.0, revision, || Ok((credential, gate))).map_err(|e| Error::Internal(e.message()))
+    }
+
+    /// The same for somebody who has just read which credentials are the present ones.
+    pub(crate) async fn client_of(&self, hub: &HubId, revision: Revision) -> Result<Client> {
+        match self.clients.kept_for(&hub.0, revision) {
+            Some(client) => Ok(client),
+            None => self.client(hub).await,
+        }
     }
 
     /// Which addresses the hub may have, and what goes with it.
@@ -63,10 +52,6 @@ impl Hubs {
     pub(crate) async fn credential(&self, hub: &HubId) -> Result<Credential> {
         let sealed = self.sealed(hub).await?;
         self.opened(hub, &sealed).await
-    }
-
-    fn revisions(&self) -> MutexGuard<'_, HashMap<HubId, (Revision, Instant)>> {
-        self.revisions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn sealed(&self, hub: &HubId) -> Result<SealedCredential> {
@@ -84,7 +69,6 @@ impl Hubs {
 
     /// After it was deleted.
     pub fn forget(&self, hub: &HubId) {
-        self.revisions().remove(hub);
         self.clients.forget(&hub.0);
     }
 

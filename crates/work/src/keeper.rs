@@ -113,7 +113,7 @@ fn internal(e: &model::Error) -> String {
 }
 
 async fn begin(shared: &Arc<Shared>, hub: &HubId, revision: Revision, tasks: &mut JoinSet<()>) -> Result<Kept> {
-    let client = shared.hubs.client_since(hub, Some(revision)).await?;
+    let client = shared.hubs.client_of(hub, revision).await?;
     // what the old credentials could not do waits for longer than it needs to now
     shared.store.wake_waiting(&hub.0).await?;
     let (epoch, watched) = watch::channel(None);

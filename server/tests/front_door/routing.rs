@@ -3,7 +3,11 @@ use crate::{
     harness::{Hubs, TestApp, TestOrg},
     request_id::Log,
 };
-use ::hub::resource::{NAMESPACES, TEMPLATES, VIRTUAL_MACHINES};
+use ::hub::{
+    Key,
+    client::Options,
+    resource::{NAMESPACES, TEMPLATES, VIRTUAL_MACHINES},
+};
 use domain::{catalog, hub, vapp, vdc, vm};
 use hubsim::{Fault, Flavour};
 use model::{
@@ -149,6 +153,24 @@ async fn a_hub_that_is_registered_again_is_called_by_its_new_kubeconfig() {
     stage.running(id).await;
     assert_eq!(stage.hubs.count("one", ("kubevirt.io", "virtualmachines")), 1);
     assert!(first.objects("kubevirt.io", "virtualmachines").is_empty(), "nothing goes by the old one");
+}
+
+#[tokio::test]
+async fn a_hub_that_is_registered_again_at_once_is_called_where_it_is_now() {
+    let app = TestApp::start().await;
+    let mut hubs = Hubs::start(&app, &["one"]).await;
+    let (d, one) = (&app.domain, model::HubId::from("one"));
+    let vault = d.vault.clone().unwrap();
+    let clients = work::Hubs::new(d.store.clone(), vault, d.gate.clone(), domain::system_clock(), Options::default());
+    let cluster = async || {
+        let client = clients.client(&one).await.unwrap();
+        client.get(&NAMESPACES, &Key::global("kube-system")).await.unwrap()["metadata"]["uid"].clone()
+    };
+    let before = cluster().await;
+    hub::delete(d, &app.operator().await, &one).await.unwrap();
+    let _first = hubs.take("one");
+    hubs.add(&app, "one", Flavour::default()).await;
+    assert_ne!(cluster().await, before);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 //! can be told from that.
 use super::json::at;
 use model::form::Form;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// What KubeVirt and API servers fill in after the fact, by where it stands in the spec.
@@ -14,6 +14,8 @@ const FILLED_IN: [&str; 6] = [
     "/template/spec/domain/firmware/uuid",
     "/template/spec/domain/firmware/serial",
 ];
+/// What KubeVirt makes to hold it goes with it.
+const HOLDERS: [&str; 4] = ["/instancetype", "/preference", "/template/metadata", "/template/spec/domain/firmware"];
 /// Whether it runs is judged by what is seen to run.
 const RUNS: [&str; 2] = ["/runStrategy", "/running"];
 const SIZE: [&str; 4] =
@@ -22,70 +24,99 @@ const DISKS: [&str; 3] = ["/dataVolumeTemplates", "/template/spec/volumes", "/te
 const NETWORKS: &str = "/template/spec/networks";
 const INTERFACES: &str = "/template/spec/domain/devices/interfaces";
 
+/// Watchers ask this of every VM that they see: so nothing is copied, and each part is written as text once, for its digest.
 pub fn form(vm: &Value) -> Form {
-    let mut rest = vm["spec"].clone();
-    for path in FILLED_IN.iter().chain(&RUNS) {
-        take(&mut rest, path);
-        // what KubeVirt made to hold it goes with it
-        let Some((parent, _)) = path.rsplit_once('/') else { continue };
-        if at(&rest, parent).and_then(Value::as_object).is_some_and(Map::is_empty) {
-            take(&mut rest, parent);
-        }
-    }
-    let size = SIZE.map(|path| take(&mut rest, path));
-    let disks = DISKS.map(|path| take(&mut rest, path));
-    let nics = without_absent(take(&mut rest, NETWORKS), take(&mut rest, INTERFACES));
-    Form { size: digest(&json!(size)), disks: digest(&json!(disks)), nics: digest(&nics), rest: digest(&bare(rest)) }
+    let spec = &vm["spec"];
+    let mut gone: Vec<&str> = [&FILLED_IN[..], &RUNS].concat();
+    gone.extend(HOLDERS.iter().filter(|holder| is_hollow(spec, holder)));
+    let mut text = Vec::with_capacity(1024);
+    let size = digest(&mut text, |text| list(text, SIZE, |text, path| part(text, spec, path, &gone)));
+    let disks = digest(&mut text, |text| list(text, DISKS, |text, path| part(text, spec, path, &gone)));
+    let nics = digest(&mut text, |text| nics(text, spec));
+    gone.extend(SIZE.iter().chain(&DISKS).chain(&[NETWORKS, INTERFACES]));
+    let rest = digest(&mut text, |text| part(text, spec, "", &gone));
+    Form { size, disks, nics, rest }
 }
 
-/// Takes a part out.
-fn take(from: &mut Value, path: &str) -> Value {
-    let Some((parent, key)) = path.rsplit_once('/') else { return Value::Null };
-    let fields = parent.split('/').skip(1).try_fold(from, |v, name| v.get_mut(name)).and_then(Value::as_object_mut);
-    bare(fields.and_then(|fields| fields.remove(key)).unwrap_or_default())
+/// Is nothing in it but what was filled in?
+fn is_hollow(spec: &Value, holder: &str) -> bool {
+    let filled_in = |key: &String| FILLED_IN.iter().any(|path| path.rsplit_once('/') == Some((holder, key)));
+    at(spec, holder).and_then(Value::as_object).is_some_and(|fields| fields.keys().all(filled_in))
 }
 
 /// One that is being unplugged is taken out by KubeVirt when it is.
-fn without_absent(networks: Value, interfaces: Value) -> Value {
-    let list = |value: Value| match value {
-        Value::Array(all) => all,
-        _ => Vec::new(),
-    };
-    let (networks, interfaces) = (list(networks), list(interfaces));
-    let absent: Vec<Value> = interfaces.iter().filter(|i| i["state"] == "absent").map(|i| i["name"].clone()).collect();
-    let stays = |one: &Value| !absent.contains(&one["name"]);
-    json!([
-        networks.into_iter().filter(stays).collect::<Vec<_>>(),
-        interfaces.into_iter().filter(stays).collect::<Vec<_>>()
-    ])
+fn nics(text: &mut Vec<u8>, spec: &Value) {
+    let all = |path| at(spec, path).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let absent = |name: &Value| all(INTERFACES).iter().any(|i| i["state"] == "absent" && i["name"] == *name);
+    list(text, [NETWORKS, INTERFACES], |text, path| {
+        list(text, all(path).iter().filter(|one| !absent(&one["name"])), |text, one| bare(text, one, &[]));
+    });
+}
+
+/// What stands at a path, without what is gone.
+fn part(text: &mut Vec<u8>, spec: &Value, path: &str, gone: &[&str]) {
+    let below: Vec<&str> = gone.iter().filter_map(|gone| gone.strip_prefix(path)).collect();
+    let there = if below.contains(&"") { None } else { at(spec, path) };
+    let below: Vec<&str> = below.into_iter().filter_map(|gone| gone.strip_prefix('/')).collect();
+    bare(text, there.unwrap_or(&Value::Null), &below);
 }
 
 /// Without what is null, which is as good as not there. What is empty says something: `bridge: {}` is no `masquerade: {}`.
-fn bare(mut value: Value) -> Value {
-    strip(&mut value);
-    value
-}
-
-fn strip(value: &mut Value) {
+fn bare(text: &mut Vec<u8>, value: &Value, gone: &[&str]) {
     match value {
         Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(strip);
+            text.push(b'{');
+            let stay = fields.iter().filter(|(key, value)| !value.is_null() && !gone.contains(&key.as_str()));
+            for (n, (key, value)) in stay.enumerate() {
+                if n > 0 {
+                    text.push(b',');
+                }
+                scalar(text, key);
+                text.push(b':');
+                let inside = |gone: &&'_ str| gone.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/'));
+                match gone.iter().any(inside) {
+                    true => {
+                        let below: Vec<&str> =
+                            gone.iter().copied().filter(inside).map(|gone| &gone[key.len() + 1..]).collect();
+                        bare(text, value, &below);
+                    }
+                    false => bare(text, value, &[]),
+                }
+            }
+            text.push(b'}');
         }
-        Value::Array(all) => all.iter_mut().for_each(strip),
-        _ => {}
+        Value::Array(all) => list(text, all, |text, one| bare(text, one, &[])),
+        other => scalar(text, other),
     }
 }
 
-fn digest(value: &Value) -> u64 {
-    // keys are sorted, so the same says the same; and a value always has a text
-    let sum = Sha256::digest(value.to_string());
-    sum.iter().take(8).fold(0, |n, byte| n << 8 | u64::from(*byte))
+fn list<T>(text: &mut Vec<u8>, all: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut Vec<u8>, T)) {
+    text.push(b'[');
+    for (n, one) in all.into_iter().enumerate() {
+        if n > 0 {
+            text.push(b',');
+        }
+        write(text, one);
+    }
+    text.push(b']');
+}
+
+fn scalar(text: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+    // into memory, and of what is no map with other keys than texts: it has a text
+    let _ = serde_json::to_writer(text, value);
+}
+
+/// Keys are sorted, so the same says the same.
+fn digest(text: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> u64 {
+    text.clear();
+    write(text);
+    Sha256::digest(&*text).iter().take(8).fold(0, |n, byte| n << 8 | u64::from(*byte))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn vm() -> Value {
         json!({"spec": {
@@ -141,6 +172,17 @@ mod tests {
             [false, false, false, true]
         );
         assert_eq!(differ(|s| s["template"]["metadata"]["labels"]["c"] = json!("d")), [false, false, false, true]);
+    }
+
+    #[test]
+    fn a_form_that_was_kept_by_an_older_release_is_the_same() {
+        let kept = "0de8e790105c1d1edc82a7f168d2032f4a8aac12a78e3cf105241e42070bf5c1";
+        assert_eq!(form(&vm()).to_string(), kept);
+        let mut filled_in = vm();
+        filled_in["spec"]["template"]["spec"]["domain"]["firmware"] = json!({"uuid": "u", "serial": "s"});
+        filled_in["spec"]["instancetype"]["revisionName"] = json!("web-u1.small-1");
+        filled_in["spec"]["preference"] = json!({});
+        assert_eq!(form(&filled_in).to_string(), kept);
     }
 
     #[test]

@@ -164,8 +164,10 @@ impl Writer<'_> {
         }
         if self.applied.is_none() {
             match old["metadata"].get("managedFields") {
-                Some(value) => metadata.insert("managedFields".to_owned(), value.clone()),
-                None => metadata.remove("managedFields"),
+                // long, and mostly sent as it was
+                Some(value) if metadata.get("managedFields") == Some(value) => {}
+                Some(value) => drop(metadata.insert("managedFields".to_owned(), value.clone())),
+                None => drop(metadata.remove("managedFields")),
             };
         }
         metadata.remove("selfLink");

@@ -18,6 +18,14 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
+    fn is_of(&self, listed: &Value) -> bool {
+        let text = |key: &str| listed[key].as_str().unwrap_or_default();
+        self.name == text("manager")
+            && self.applies == (listed["operation"] == "Apply")
+            && self.api_version == text("apiVersion")
+            && self.subresource == text("subresource")
+    }
+
     /// How conflicts name a manager.
     fn shown(&self) -> String {
         let mut text = format!("\"{}\"", self.name);
@@ -50,46 +58,48 @@ pub(crate) struct Applied {
 }
 
 fn entries(object: &Value) -> Vec<Entry> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    object["metadata"]["managedFields"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|entry| Entry {
-            manager: Manager {
-                name: text(&entry["manager"]),
-                applies: entry["operation"] == "Apply",
-                api_version: text(&entry["apiVersion"]),
-                subresource: text(&entry["subresource"]),
-            },
-            time: entry["time"].as_str().map(str::to_owned),
-            set: Set::read(&entry["fieldsV1"]),
-        })
-        .collect()
+    object["metadata"]["managedFields"].as_array().into_iter().flatten().map(entry).collect()
 }
 
-fn store(object: &mut Value, mut entries: Vec<Entry>) {
-    entries.retain(|entry| !entry.set.is_empty());
-    entries.sort_by(|one, other| {
-        let key = |entry: &Entry| (!entry.manager.applies, entry.time.clone(), entry.manager.name.clone());
+fn entry(listed: &Value) -> Entry {
+    let text = |key: &str| listed[key].as_str().unwrap_or_default().to_owned();
+    Entry {
+        manager: Manager {
+            name: text("manager"),
+            applies: listed["operation"] == "Apply",
+            api_version: text("apiVersion"),
+            subresource: text("subresource"),
+        },
+        time: listed["time"].as_str().map(str::to_owned),
+        set: Set::read(&listed["fieldsV1"]),
+    }
+}
+
+impl Entry {
+    fn write(self) -> Value {
+        let mut written = json!({
+            "manager": self.manager.name, "operation": if self.manager.applies { "Apply" } else { "Update" },
+            "apiVersion": self.manager.api_version, "fieldsType": "FieldsV1", "fieldsV1": self.set.write(),
+        });
+        if let Some(time) = self.time {
+            written["time"] = time.into();
+        }
+        if !self.manager.subresource.is_empty() {
+            written["subresource"] = self.manager.subresource.into();
+        }
+        written
+    }
+}
+
+/// In the order in which the real server lists them.
+fn store(object: &mut Value, mut list: Vec<Value>) {
+    list.retain(|entry| entry["fieldsV1"].as_object().is_some_and(|fields| !fields.is_empty()));
+    list.sort_by(|one, other| {
+        fn key(entry: &Value) -> (bool, Option<&str>, Option<&str>) {
+            (entry["operation"] != "Apply", entry["time"].as_str(), entry["manager"].as_str())
+        }
         key(one).cmp(&key(other))
     });
-    let list: Vec<Value> = entries
-        .iter()
-        .map(|entry| {
-            let mut written = json!({
-                "manager": entry.manager.name, "operation": if entry.manager.applies { "Apply" } else { "Update" },
-                "apiVersion": entry.manager.api_version, "fieldsType": "FieldsV1", "fieldsV1": entry.set.write(),
-            });
-            if let Some(time) = &entry.time {
-                written["time"] = time.as_str().into();
-            }
-            if !entry.manager.subresource.is_empty() {
-                written["subresource"] = entry.manager.subresource.as_str().into();
-            }
-            written
-        })
-        .collect();
     if list.is_empty() {
         meta::of(object).remove("managedFields");
     } else {
@@ -97,29 +107,41 @@ fn store(object: &mut Value, mut entries: Vec<Entry>) {
     }
 }
 
-/// Notes that a manager has changed an object in the ordinary way.
+/// Notes that a manager has changed an object in the ordinary way. The new one has the managers of the old one.
 pub(crate) fn track(old: Option<&Value>, new: &mut Value, schema: Option<&Schema>, manager: &Manager, now: &str) {
     let nothing = json!({"metadata": {}});
     let changes = Changes::between(old.unwrap_or(&nothing), new, schema);
-    let mut entries = old.map(entries).unwrap_or_default();
-    if !changes.are_none() {
-        let mut written = changes.modified.clone();
-        written.union(&changes.added);
-        for entry in &mut entries {
-            entry.set = entry.set.difference(&written).difference(&changes.removed);
-        }
-        if !written.is_empty() {
-            let own = entries.iter_mut().find(|entry| entry.manager == *manager);
-            match own {
-                Some(own) => {
-                    own.set.union(&written);
-                    own.time = Some(now.to_owned());
-                }
-                None => entries.push(Entry { manager: manager.clone(), time: Some(now.to_owned()), set: written }),
-            }
-        }
+    if old.is_some() && changes.are_none() {
+        return;
     }
-    store(new, entries);
+    let mut list = match meta::of(new).remove("managedFields") {
+        Some(Value::Array(list)) if old.is_some() => list,
+        _ => Vec::new(),
+    };
+    let Changes { added: mut written, modified, removed } = changes;
+    written.union(&modified);
+    let mut known = false;
+    for listed in &mut list {
+        let mine = !written.is_empty() && manager.is_of(listed);
+        // most of what is listed has nothing to do with a change, and stays written as it is
+        let fields = &listed["fieldsV1"];
+        if mine && written.is_within(fields) && !removed.touches(fields) {
+            listed["time"] = now.into();
+        } else if mine || written.touches(fields) || removed.touches(fields) {
+            let mut entry = entry(listed);
+            entry.set = entry.set.difference(&written).difference(&removed);
+            if mine {
+                entry.set.union(&written);
+                entry.time = Some(now.to_owned());
+            }
+            *listed = entry.write();
+        }
+        known |= mine;
+    }
+    if !known && !written.is_empty() {
+        list.push(Entry { manager: manager.clone(), time: Some(now.to_owned()), set: written }.write());
+    }
+    store(new, list);
 }
 
 /// Applies: the merged object with its managers, or the conflicts that stand against it.
@@ -170,7 +192,7 @@ pub(crate) fn apply(
     {
         own.time = Some(now.to_owned());
     }
-    store(&mut object, entries);
+    store(&mut object, entries.into_iter().map(Entry::write).collect());
     Ok(Applied { object })
 }
 

@@ -69,6 +69,20 @@ impl Set {
         self.combine(other, |mine, others| mine && others)
     }
 
+    /// Is anything of it in `fieldsV1`?
+    pub(super) fn touches(&self, fields: &Value) -> bool {
+        self.0.iter().any(|(name, node)| {
+            fields.get(name).is_some_and(|inner| node.member && is_member(inner) || node.below.touches(inner))
+        })
+    }
+
+    /// Is all of it in `fieldsV1`?
+    pub(super) fn is_within(&self, fields: &Value) -> bool {
+        self.0.iter().all(|(name, node)| {
+            fields.get(name).is_some_and(|inner| (!node.member || is_member(inner)) && node.below.is_within(inner))
+        })
+    }
+
     fn combine(&self, other: &Self, keep: impl Fn(bool, bool) -> bool + Copy) -> Self {
         let nothing = Node::default();
         let mut result = Self::default();
@@ -111,11 +125,14 @@ impl Set {
     pub(crate) fn read(value: &Value) -> Self {
         let mut set = Self::default();
         for (name, inner) in value.as_object().into_iter().flatten().filter(|(name, _)| *name != ".") {
-            let member = inner.as_object().is_none_or(Map::is_empty) || inner.get(".").is_some();
-            set.0.insert(name.clone(), Node { member, below: Self::read(inner) });
+            set.0.insert(name.clone(), Node { member: is_member(inner), below: Self::read(inner) });
         }
         set
     }
+}
+
+fn is_member(inner: &Value) -> bool {
+    inner.as_object().is_none_or(Map::is_empty) || inner.get(".").is_some()
 }
 
 fn shown(name: &str) -> String {
@@ -151,5 +168,9 @@ mod tests {
         let (one, other) = (set(r#"{"f:a":{"f:b":{},"f:c":{}}}"#), set(r#"{"f:a":{".":{},"f:b":{}}}"#));
         assert_eq!(one.difference(&other), set(r#"{"f:a":{"f:c":{}}}"#));
         assert_eq!(one.intersection(&other), set(r#"{"f:a":{"f:b":{}}}"#));
+        assert!(one.touches(&other.write()) && !one.is_within(&other.write()));
+        let (below, itself) = (set(r#"{"f:a":{"f:b":{}}}"#), set(r#"{"f:a":{}}"#));
+        assert!(below.is_within(&one.write()) && !below.touches(&itself.write()));
+        assert!(!itself.is_within(&one.write()) && itself.is_within(&other.write()));
     }
 }

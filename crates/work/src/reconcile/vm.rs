@@ -76,7 +76,7 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
     if let Some(first) = sizing::first(shared, vm, hub).await? {
         return Ok(first);
     }
-    let client = shared.hubs.client(hub).await?;
+    let client = shared.hubs.client_of(hub, there.hub_revision).await?;
     let key = Key::new(&there.namespace, &vm.hub_name);
     let uid = match &vm.uid {
         Some(uid) => uid.clone(),
