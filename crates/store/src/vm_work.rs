@@ -386,13 +386,15 @@ impl Store {
         Ok(())
     }
 
-    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ.
+    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ. One that was
+    /// stopped or deleted past us does not start until somebody asks for it here, so nothing waits for it.
     pub async fn vms_before(&self, vm: VmId) -> Result<Vec<Before>> {
         let rows = sqlx::query!(
             r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!", b.problem,
                       extract(epoch from b.obs_since + make_interval(secs => b.start_delay_s) - now())::float8 as left_s
                from vms v join vms b on b.vapp_id = v.vapp_id and b.start_order < v.start_order
-               where v.id = $1 and b.deleted_at is null and b.power = 'on' order by b.start_order, b.id"#,
+               where v.id = $1 and b.deleted_at is null and b.power = 'on' and b.obs_state <> 'missing'
+                 and not (b.obs_state = 'stopped' and b.outside <> '') order by b.start_order, b.id"#,
             vm.0
         )
         .fetch_all(&self.pool)

@@ -285,7 +285,7 @@ async fn answers(shared: &Shared, hub: &HubId) {
 }
 
 /// Everything on a hub looks different when it goes or comes back.
-async fn tell_of_hub(shared: &Shared) {
+pub(crate) async fn tell_of_hub(shared: &Shared) {
     if let Ok(orgs) = shared.store.org_ids().await {
         for org in orgs {
             shared.store.tell(Change { org, user: None, owner: None, kind: Kind::Vapp, id: None, shares: Vec::new() });

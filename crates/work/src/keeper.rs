@@ -173,7 +173,7 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
     if found.kubernetes.is_some() {
         report.checks.push(own_namespace::bring(shared, hub, client).await?);
     }
-    say(hub, &last.checks, &report.checks);
+    let found_anew = say(hub, &last.checks, &report.checks);
     let before = std::mem::replace(last, report.clone());
     // it may have fallen silent in the middle: then half of the answers are missing
     let health = client.health();
@@ -184,8 +184,11 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
             message: why.map(|c| c.detail.clone()).unwrap_or_default(),
             next_step: why.map(|c| c.what_to_do.clone()).unwrap_or_default(),
         };
+        let fell_silent = at(Step::HubSilent, shared.store.hub_silent(hub, &trouble)).await?;
         at(Step::HubReport, shared.store.hub_report(hub, &report, HubState::Unreachable)).await?;
-        at(Step::HubSilent, shared.store.hub_silent(hub, &trouble)).await?;
+        if fell_silent || found_anew {
+            follow::tell_of_hub(shared).await;
+        }
         return Ok(false);
     }
     let degraded = report.checks.iter().any(|c| c.state == CheckState::Failed);
@@ -196,16 +199,21 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
     if news || before.offers != report.offers {
         shared.store.wake_waiting(&hub.0).await?;
     }
+    if news || found_anew {
+        follow::tell_of_hub(shared).await;
+    }
     Ok(true)
 }
 
-/// What is found is said once, and again when it changes: a hub that stays broken is no news every minute.
-fn say(hub: &HubId, before: &[HubCheck], now: &[HubCheck]) {
+/// What is found is said once, and again when it changes: a hub that stays broken is no news every minute. True if it is news.
+fn say(hub: &HubId, before: &[HubCheck], now: &[HubCheck]) -> bool {
     let news = |c: &&HubCheck| {
         let same = |b: &HubCheck| b.state == c.state && (c.state == CheckState::Failed || b.detail == c.detail);
         !before.iter().any(|b| b.key == c.key && same(b))
     };
+    let mut any = false;
     for c in now.iter().filter(news) {
+        any = true;
         match c.state {
             CheckState::Ok => tracing::info!(hub_id = %hub, check = c.key, "✅ {}", c.detail),
             CheckState::Warning => tracing::warn!(hub_id = %hub, check = c.key, "⚠️ {}", c.detail),
@@ -213,4 +221,5 @@ fn say(hub: &HubId, before: &[HubCheck], now: &[HubCheck]) {
             CheckState::Skipped => {}
         }
     }
+    any
 }

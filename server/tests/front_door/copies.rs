@@ -122,6 +122,23 @@ async fn what_is_being_copied_stays_as_it_is_until_the_copy_is_there_or_given_up
 }
 
 #[tokio::test]
+async fn a_storage_lease_that_ends_while_its_vapp_is_copied_deletes_it_only_after_that() {
+    let stage = Stage::set().await;
+    let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
+    db.execute("update organizations set storage_lease_s = 36000, storage_lease_end = 'delete' where name = 'acme'").await;
+    let (first, _) = stage.off("first").await;
+    stage.hubs.kill_controller();
+    let second = copy::vapp(d, admin, first, stage.acme.vdc("prod"), "second").await.unwrap().vapp;
+    db.execute(&format!("update leases set ends_at = now() - interval '1 minute' where object_id = '{first}'")).await;
+    let system = lease::system(&d.store).await.unwrap();
+    let end = async || lease::end(&d.store, &system, store::DueLease { kind: Kind::Vapp, id: first.0 }).await.unwrap();
+    assert!(!end().await, "what is copied from it would be lost");
+    assert!(!vapp::get(d, admin, first).await.unwrap().deleted);
+    vapp::delete(d, admin, second).await.unwrap();
+    assert!(end().await);
+}
+
+#[tokio::test]
 async fn a_vapp_moves_to_another_vdc_with_its_macs_and_leaves_nothing_behind() {
     let stage = Stage::set().await;
     let (d, admin) = (&stage.app.domain, &stage.admin);

@@ -394,6 +394,37 @@ async fn machines_are_added_and_start_in_order() {
 }
 
 #[tokio::test]
+async fn nothing_waits_to_start_after_a_machine_that_was_stopped_or_deleted_on_its_hub() {
+    let stage = Stage::set().await;
+    let d = &stage.app.domain;
+    let id = stage.deploy("web-and-db", "shop").await;
+    let vms = stage.running(id).await;
+    let (db, web) = (&vms[0], &vms[1]);
+    let hub = stage.hubs.hub("one");
+    let cycle = async |why: &str| {
+        for (action, state) in [(Action::VmPowerOff, VmState::Stopped), (Action::VmPowerOn, VmState::Running)] {
+            vm::power(d, &stage.admin, web.id, action).await.unwrap();
+            stage.until(why, async || stage.vm(web.id).await.state() == state).await;
+        }
+    };
+    hub.edit(VMS.0, VMS.1, &db.namespace, &db.hub_name, halted).unwrap();
+    stage.until("the stop", async || stage.vm(db.id).await.state() == VmState::Stopped).await;
+    cycle("web starts though db was stopped by hand").await;
+    // a start of both is in order again
+    for action in [Action::VappPowerOff, Action::VappPowerOn] {
+        vapp::power(d, &stage.admin, id, action).await.unwrap();
+        let on = action == Action::VappPowerOn;
+        let there = |v: &model::vm::Vm| v.state() == if on { VmState::Running } else { VmState::Stopped };
+        stage.until("both", async || stage.vms(id).await.iter().all(there)).await;
+    }
+    let both = stage.vms(id).await;
+    assert!(both[0].since <= both[1].since, "{:?} {:?}", both[0].since, both[1].since);
+    hub.remove(VMS.0, VMS.1, &db.namespace, &db.hub_name).unwrap();
+    stage.until("missing", async || stage.vm(db.id).await.state() == VmState::Missing).await;
+    cycle("web starts though db was deleted by hand").await;
+}
+
+#[tokio::test]
 async fn nobody_sees_or_touches_anothers_machines() {
     let stage = Stage::set().await;
     let (app, d) = (&stage.app, &stage.app.domain);
@@ -471,5 +502,29 @@ async fn a_vdc_that_is_deleted_takes_its_namespace_along() {
     domain::vdc::set_enabled(d, admin, made.id, false).await.unwrap();
     stage.until("the mark", async || there().unwrap()["metadata"]["annotations"]["ssvirt.io/enabled"] == "false").await;
     domain::vdc::delete(d, admin, made.id).await.unwrap();
+    stage.until("its end", async || there().is_none()).await;
+}
+
+#[tokio::test]
+async fn a_vdc_that_is_deleted_leaves_its_namespace_to_a_volume_of_others() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let made = domain::vdc::create(d, admin, stage.acme.id, VdcSpec { name: "dev".into(), ..VdcSpec::default() })
+        .await
+        .unwrap();
+    let hub = stage.hubs.hub("one");
+    let there = || hub.object("", "namespaces", "", &made.namespace_name);
+    stage.until("the namespace", async || there().is_some()).await;
+    let volume = serde_json::json!({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+        "metadata": {"name": "precious", "namespace": made.namespace_name, "labels": {"app": "theirs"}},
+        "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}});
+    stage.hubs.plant("one", &::hub::resource::DATA_VOLUMES, &volume, "app").await;
+    domain::vdc::set_enabled(d, admin, made.id, false).await.unwrap();
+    domain::vdc::delete(d, admin, made.id).await.unwrap();
+    let said = "work where kind = 'vdc' and last_error like '%holds the volume precious, which is not of here%'";
+    stage.until("word of it", async || stage.app.db.count(said).await == 1).await;
+    assert!(there().unwrap()["metadata"]["deletionTimestamp"].is_null());
+    hub.remove("cdi.kubevirt.io", "datavolumes", &made.namespace_name, "precious").unwrap();
+    d.store.wake_waiting("").await.unwrap();
     stage.until("its end", async || there().is_none()).await;
 }

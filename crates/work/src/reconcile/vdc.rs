@@ -171,14 +171,8 @@ async fn remove(shared: &Shared, claim: &Claim, vdc: &VdcWork) -> Result<Outcome
 /// A hub that takes nothing new lets go of VDCs that have nothing there: what is found in the namespace all the same is left alone.
 async fn clear(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place) -> Result<Outcome> {
     let client = shared.hubs.client(&there.hub).await?;
-    let volumes = client.list(&DATA_VOLUMES, Some(&there.namespace), "", read::meta);
-    let volumes = told!(at(Step::NamespaceBare, volumes).await).0;
-    if let Some(one) = volumes.iter().find(|v| v.deleting.is_none()) {
-        let why = format!(
-            "The namespace {} holds the volume {}, which nobody here knows. Delete or move it there.",
-            there.namespace, one.key.name
-        );
-        return Ok(Outcome::Wait(Duration::from_secs(5), why.into()));
+    if let Some(other) = told!(volume_in(&client, there, |_| true).await) {
+        return Ok(held_by(there, &format!("the volume {other}, which nobody here knows"), Duration::from_secs(5)));
     }
     remove_at(shared, claim, vdc, there).await
 }
@@ -198,11 +192,12 @@ async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place)
     let machines = client.list(&VIRTUAL_MACHINES, Some(&there.namespace), "", read::meta);
     let others = told!(at(Step::NamespaceEmpty, machines).await).0;
     if let Some(other) = others.iter().find(|m| m.deleting.is_none()) {
-        let why = format!(
-            "The namespace {} holds the VM {}, which is not of here. Delete or move it there.",
-            there.namespace, other.key.name
-        );
-        return Ok(Outcome::Wait(Duration::from_secs(60), why.into()));
+        let what = format!("the VM {}, which is not of here", other.key.name);
+        return Ok(held_by(there, &what, Duration::from_secs(60)));
+    }
+    // what is left of ours goes with the namespace
+    if let Some(other) = told!(volume_in(&client, there, |v| !v.ids.ours).await) {
+        return Ok(held_by(there, &format!("the volume {other}, which is not of here"), Duration::from_secs(60)));
     }
     let delete = client.delete_fenced(&NAMESPACES, &key, &uid, Propagation::Background);
     let deleted = match at(Step::NamespaceDelete, delete).await {
@@ -216,6 +211,19 @@ async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place)
     }
     let why = format!("The namespace {} is still being deleted.", there.namespace);
     Ok(Outcome::Wait(Duration::from_secs(2), why.into()))
+}
+
+/// The name of a volume of that kind in the namespace; none that is being deleted.
+async fn volume_in(client: &Client, there: &Place, kind: fn(&read::Meta) -> bool) -> hub::Result<Option<String>> {
+    let volumes = client.list(&DATA_VOLUMES, Some(&there.namespace), "", read::meta);
+    let volumes = at(Step::NamespaceBare, volumes).await?.0;
+    Ok(volumes.into_iter().find(|v| v.deleting.is_none() && kind(v)).map(|v| v.key.name.to_string()))
+}
+
+/// Deleting the namespace would take along what is somebody else's.
+fn held_by(there: &Place, what: &str, look_again: Duration) -> Outcome {
+    let why = format!("The namespace {} holds {what}. Delete or move it there.", there.namespace);
+    Outcome::Wait(look_again, why.into())
 }
 
 async fn made_by_an_earlier_try(client: &Client, vdc: &VdcWork, there: &Place) -> hub::Result<Option<String>> {
