@@ -125,7 +125,8 @@ async fn what_is_being_copied_stays_as_it_is_until_the_copy_is_there_or_given_up
 async fn a_storage_lease_that_ends_while_its_vapp_is_copied_deletes_it_only_after_that() {
     let stage = Stage::set().await;
     let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
-    db.execute("update organizations set storage_lease_s = 36000, storage_lease_end = 'delete' where name = 'acme'").await;
+    db.execute("update organizations set storage_lease_s = 36000, storage_lease_end = 'delete' where name = 'acme'")
+        .await;
     let (first, _) = stage.off("first").await;
     stage.hubs.kill_controller();
     let second = copy::vapp(d, admin, first, stage.acme.vdc("prod"), "second").await.unwrap().vapp;

@@ -192,7 +192,7 @@ async fn where_hubs_differ_is_logged_once_when_it_comes_and_when_it_is_over() {
     stage.hubs.look_every(&stage.app, Duration::from_millis(200));
     let count = |words: &str| log.text().lines().filter(|l| l.contains(words)).count();
     let said = async |words: &str| {
-        for _ in 0..200 {
+        for _ in 0..800 {
             if count(words) > 0 {
                 return;
             }

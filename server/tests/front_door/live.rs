@@ -279,6 +279,24 @@ async fn a_page_at_a_replica_that_watches_no_hub_hears_that_a_machine_has_anothe
 }
 
 #[tokio::test]
+async fn an_open_page_hears_what_a_check_of_a_hub_finds_without_its_watchers() {
+    let stage = Stage::set().await;
+    stage.app.follow_changes();
+    stage.hubs.look_every(&stage.app, CALM);
+    stage.until("the first checks", async || stage.app.db.count("hubs where state = 'ready'").await == 1).await;
+    let provider = stage.app.sign_in("System", "administrator").await;
+    let mut stream = Stream::open(&provider).await;
+    timeout(PATIENCE, stream.goes_quiet()).await.unwrap();
+    let hub = stage.hubs.hub("one");
+    let kubevirt = hub.objects("kubevirt.io", "kubevirts").remove(0);
+    let of = |key: &str| kubevirt["metadata"][key].as_str().unwrap().to_owned();
+    let old = |object: &mut Value| object["status"]["observedKubeVirtVersion"] = json!("v0.36.0");
+    assert!(hub.edit("kubevirt.io", "kubevirts", &of("namespace"), &of("name"), old).unwrap());
+    timeout(PATIENCE, stream.says_changed()).await.expect("the page was not told");
+    provider.get("/provider/hubs/one").await.must(200).says("KubeVirt v0.36.0 is older than");
+}
+
+#[tokio::test]
 async fn when_more_is_reported_than_can_be_listed_every_page_reads_anew() {
     let live = Live::start().await;
     let (app, other) = (&live.app, live.replica().await);
