@@ -19,6 +19,17 @@ fn halted(object: &mut Value) {
     object["metadata"]["generation"] = (object["metadata"]["generation"].as_i64().unwrap() + 1).into();
 }
 
+impl Stage {
+    /// A VDC that nothing is in, with its namespace.
+    async fn empty_vdc(&self) -> model::vdc::Vdc {
+        let spec = VdcSpec { name: "dev".into(), ..VdcSpec::default() };
+        let made = domain::vdc::create(&self.app.domain, &self.admin, self.acme.id, spec).await.unwrap();
+        let there = || self.hubs.hub("one").object("", "namespaces", "", &made.namespace_name);
+        self.until("the namespace", async || there().is_some()).await;
+        made
+    }
+}
+
 #[tokio::test]
 async fn a_vapp_comes_up_from_a_template_and_goes_without_a_trace() {
     let stage = Stage::set().await;
@@ -492,13 +503,9 @@ async fn a_second_replica_goes_on_where_the_first_was_killed() {
 #[tokio::test]
 async fn a_vdc_that_is_deleted_takes_its_namespace_along() {
     let stage = Stage::set().await;
-    let (d, admin) = (&stage.app.domain, &stage.admin);
-    let made = domain::vdc::create(d, admin, stage.acme.id, VdcSpec { name: "dev".into(), ..VdcSpec::default() })
-        .await
-        .unwrap();
-    let hub = stage.hubs.hub("one");
+    let (d, admin, hub) = (&stage.app.domain, &stage.admin, stage.hubs.hub("one"));
+    let made = stage.empty_vdc().await;
     let there = || hub.object("", "namespaces", "", &made.namespace_name);
-    stage.until("the namespace", async || there().is_some()).await;
     domain::vdc::set_enabled(d, admin, made.id, false).await.unwrap();
     stage.until("the mark", async || there().unwrap()["metadata"]["annotations"]["ssvirt.io/enabled"] == "false").await;
     domain::vdc::delete(d, admin, made.id).await.unwrap();
@@ -508,13 +515,9 @@ async fn a_vdc_that_is_deleted_takes_its_namespace_along() {
 #[tokio::test]
 async fn a_vdc_that_is_deleted_leaves_its_namespace_to_a_volume_of_others() {
     let stage = Stage::set().await;
-    let (d, admin) = (&stage.app.domain, &stage.admin);
-    let made = domain::vdc::create(d, admin, stage.acme.id, VdcSpec { name: "dev".into(), ..VdcSpec::default() })
-        .await
-        .unwrap();
-    let hub = stage.hubs.hub("one");
+    let (d, admin, hub) = (&stage.app.domain, &stage.admin, stage.hubs.hub("one"));
+    let made = stage.empty_vdc().await;
     let there = || hub.object("", "namespaces", "", &made.namespace_name);
-    stage.until("the namespace", async || there().is_some()).await;
     let volume = serde_json::json!({"apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
         "metadata": {"name": "precious", "namespace": made.namespace_name, "labels": {"app": "theirs"}},
         "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}}});
