@@ -195,9 +195,9 @@ async fn remove_at(shared: &Shared, claim: &Claim, vdc: &VdcWork, there: &Place)
         let what = format!("the VM {}, which is not of here", other.key.name);
         return Ok(held_by(there, &what, Duration::from_secs(60)));
     }
-    // what is left of ours goes with the namespace
+    // what is left of ours goes with the namespace; one that a hub made for a VM of ours goes by itself, soon after that VM
     if let Some(other) = told!(volume_in(&client, there, |v| !v.ids.ours).await) {
-        return Ok(held_by(there, &format!("the volume {other}, which is not of here"), Duration::from_secs(60)));
+        return Ok(held_by(there, &format!("the volume {other}, which is not of here"), Duration::from_secs(5)));
     }
     let delete = client.delete_fenced(&NAMESPACES, &key, &uid, Propagation::Background);
     let deleted = match at(Step::NamespaceDelete, delete).await {
