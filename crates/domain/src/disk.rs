@@ -116,6 +116,10 @@ async fn take_more(
     if more_mb == 0 {
         return Ok(());
     }
+    if let Some(class) = tx.disk_class_without_growth(id).await? {
+        let why = format!("Its storage (class {class}) can't make disks larger. Add another disk instead.");
+        return Err(Error::field("size", why));
+    }
     quota::reserve(tx, vdc, owner, &storage(more_mb)).await?;
     let policy = tx.disk_policy(id).await?;
     tx.storage_take(vdc, &[(policy, more_mb)]).await

@@ -67,6 +67,8 @@ pub(crate) fn classify(code: u16, wait: Option<u64>, status: Status) -> Error {
         403 if message.contains("because it is being terminated") || has_cause("NamespaceTerminating") => {
             Error::BeingDeleted(message)
         }
+        // of the server's own plugin: no right helps against it
+        403 if message.contains("must support resize") => Error::Denied { message, causes: Vec::new() },
         403 => Error::Forbidden(message),
         404 if status.details.name.is_empty() => Error::NotServed(message),
         404 => Error::NotFound(message),

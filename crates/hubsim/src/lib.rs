@@ -10,6 +10,7 @@ mod answer;
 mod api;
 mod built_in;
 mod by_hand;
+mod claims;
 mod clock;
 mod controllers;
 mod crd;

@@ -355,6 +355,17 @@ async fn a_service_account_may_do_what_its_role_says_and_no_more() {
     assert_eq!(code(vms(&limited, "default").list(&ListParams::default()).await.unwrap_err()), 403);
 }
 
+fn storage_class(hub: &Hub, name: &str, grows: bool) {
+    let class = json!({"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name},
+        "provisioner": "x", "allowVolumeExpansion": grows});
+    hub.plant("storage.k8s.io", "storageclasses", class).unwrap();
+}
+
+/// As the volume controller does it, of a claim in the namespace `a`.
+fn bind(hub: &Hub, name: &str) {
+    assert!(hub.edit("", "persistentvolumeclaims", "a", name, |c| c["status"]["phase"] = "Bound".into()).unwrap());
+}
+
 #[tokio::test]
 async fn sizes_of_claims_are_kept_in_their_shortest_form() {
     let (hub, client) = hub().await;
@@ -363,7 +374,10 @@ async fn sizes_of_claims_are_kept_in_their_shortest_form() {
     let size = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
     let mut claim = size("4096Mi");
     claim["metadata"] = json!({"name": "disk"});
+    claim["spec"]["storageClassName"] = "elastic".into();
+    storage_class(&hub, "elastic", true);
     claims.create(&PostParams::default(), &serde_json::from_value(claim).unwrap()).await.unwrap();
+    bind(&hub, "disk");
     let kept = || hub.object("", "persistentvolumeclaims", "a", "disk").unwrap()["spec"]["resources"].clone();
     assert_eq!(kept()["requests"]["storage"], "4Gi");
     claims.patch("disk", &PatchParams::default(), &Patch::Merge(size("8192Mi"))).await.unwrap();
@@ -385,7 +399,7 @@ async fn manifests_make_an_account_with_the_rights_in_them() {
 }
 
 #[tokio::test]
-async fn a_claim_that_grows_must_fit_the_quota() {
+async fn a_claim_that_grows_must_be_bound_of_a_class_that_can_and_fit_the_quota() {
     let (hub, client) = hub().await;
     namespace(&client, "a").await;
     let quota: ResourceQuota =
@@ -398,9 +412,28 @@ async fn a_claim_that_grows_must_fit_the_quota() {
     .await;
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(client.clone(), "a");
     let size = |size: &str| json!({"spec": {"resources": {"requests": {"storage": size}}}});
-    let mut claim = size("6Gi");
-    claim["metadata"] = json!({"name": "disk"});
-    claims.create(&PostParams::default(), &serde_json::from_value(claim).unwrap()).await.unwrap();
+    storage_class(&hub, "fixed", false);
+    storage_class(&hub, "elastic", true);
+    for (name, class) in [("disk", "elastic"), ("other", "fixed")] {
+        let mut claim = size(if name == "disk" { "6Gi" } else { "0" });
+        claim["metadata"] = json!({"name": name});
+        claim["spec"]["storageClassName"] = class.into();
+        claims.create(&PostParams::default(), &serde_json::from_value(claim).unwrap()).await.unwrap();
+    }
+    let refused = async |name: &str| {
+        let grown = claims.patch(name, &PatchParams::default(), &Patch::Merge(size("7Gi"))).await.unwrap_err();
+        let kube::Error::Api(status) = grown else { panic!() };
+        assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+        status.message
+    };
+    let unbound = "persistentvolumeclaims \"disk\" is forbidden: Only bound persistent volume claims can be expanded";
+    assert_eq!(refused("disk").await, unbound);
+    bind(&hub, "disk");
+    bind(&hub, "other");
+    assert_eq!(
+        refused("other").await,
+        "persistentvolumeclaims \"other\" is forbidden: only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
+    );
     let grown = claims.patch("disk", &PatchParams::default(), &Patch::Merge(size("12Gi"))).await.unwrap_err();
     let kube::Error::Api(status) = grown else { panic!() };
     assert_eq!(

@@ -379,6 +379,23 @@ impl Write<'_> {
     }
 
     /// Of a machine's own disk: the policy it counts for.
+    /// The storage class of the disk on its hub, if disks of it can't grow there. As the hub was last found.
+    pub async fn disk_class_without_growth(&mut self, id: DiskId) -> Result<Option<String>> {
+        sqlx::query_scalar!(
+            r#"select x ->> 'name' as "name!" from disks k left join vms v on v.id = k.vm_id
+               join hubs h on h.id = coalesce(k.hub_id, v.hub_id) join storage_policies p on p.id = k.policy_id
+               left join storage_policy_classes c on c.policy_id = p.id and c.hub_id = h.id
+               cross join lateral jsonb_array_elements(coalesce(h.found -> 'storage_classes', '[]')) x
+               where k.id = $1 and not coalesce((x ->> 'can_grow')::boolean, true)
+                 and case when coalesce(c.class, p.class) = '' then (x ->> 'default')::boolean
+                          else x ->> 'name' = coalesce(c.class, p.class) end limit 1"#,
+            id.0
+        )
+        .fetch_optional(&mut *self.tx)
+        .await
+        .map_err(mapped)
+    }
+
     pub async fn disk_policy(&mut self, id: DiskId) -> Result<PolicyId> {
         let id = sqlx::query_scalar!("select policy_id from disks where id = $1", id.0)
             .fetch_one(&mut *self.tx)

@@ -131,6 +131,32 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
+    /// Its hub can't make it larger: it keeps the size that it has there, and what it was to have more is given back.
+    pub async fn disk_keeps_size(&self, c: &Claim, id: DiskId, wanted_mb: i64, has_mb: i64) -> Result<bool> {
+        let mut tx = self.begin().await?;
+        hold_with_org(&mut tx, id).await?;
+        let kept = sqlx::query!(
+            "update disks set size_mb = $3, applied_mb = $3 where id = $1 and size_mb = $2 and gone_at is null
+             and exists (select from work where kind = $4 and id = $5 and lease_epoch = $6)
+             returning org_id, vdc_id, owner_id, policy_id",
+            id.0,
+            wanted_mb,
+            has_mb,
+            c.kind.key(),
+            c.id,
+            c.epoch
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(mapped)?;
+        let Some(r) = kept else { return Ok(false) };
+        let more = Amount { storage_mb: has_mb - wanted_mb, ..Amount::default() };
+        quota::count(&mut tx, OrgId(r.org_id), VdcId(r.vdc_id), r.owner_id.map(UserId), &more).await?;
+        storage_count(&mut tx, VdcId(r.vdc_id), PolicyId(r.policy_id), has_mb - wanted_mb).await?;
+        tx.commit().await.map_err(mapped)?;
+        Ok(true)
+    }
+
     /// An independent disk is proven to be out of the machine.
     pub async fn disk_left(&self, c: &Claim, id: DiskId) -> Result<bool> {
         let done = sqlx::query!(

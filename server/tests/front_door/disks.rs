@@ -84,6 +84,47 @@ async fn a_disk_is_added_grown_and_removed_while_the_vm_runs() {
 }
 
 #[tokio::test]
+async fn a_disk_that_its_hub_can_not_make_larger_keeps_its_size_and_holds_up_nothing() {
+    let stage = Stage::set().await;
+    let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let (root, size) = (one.disks[0].id.unwrap(), one.disks[0].size_mb);
+    let (alone, _) = disk::create(d, admin, one.vdc, blank("data", 1024)).await.unwrap();
+    free(&stage, alone).await;
+    let used = db.text("select storage_used_mb::text from vdcs").await;
+    for class in stage.hubs.hub("one").objects("storage.k8s.io", "storageclasses") {
+        let name = class["metadata"]["name"].as_str().unwrap();
+        let fixed = |c: &mut Value| c["allowVolumeExpansion"] = false.into();
+        assert!(stage.hubs.hub("one").edit("storage.k8s.io", "storageclasses", "", name, fixed).unwrap());
+    }
+
+    // nobody has looked at its classes since
+    disk::change(d, admin, one.id, root, size + 1024, Bus::Any).await.unwrap();
+    let spec = DiskSpec { size_mb: 2048, ..blank("data", 0) };
+    disk::edit(d, admin, alone, disk::get(d, admin, alone).await.unwrap().version, spec.clone()).await.unwrap();
+    for (object, action) in [(one.id.0, Action::VmDiskEdit), (alone.0, Action::DiskEdit)] {
+        stage.until("its end", async || stage.task_of(object, action).await.0 == TaskStatus::Error).await;
+        let (_, why) = stage.task_of(object, action).await;
+        assert!(why.contains("keeps its size") && why.contains("must support resize"), "{why}");
+    }
+    let now = stage.vm(one.id).await;
+    assert_eq!((now.disks[0].size_mb, disk::get(d, admin, alone).await.unwrap().size_mb), (size, 1024));
+    assert_eq!(db.text("select storage_used_mb::text from vdcs").await, used);
+    assert_eq!(db.text("select sum(used_mb)::text from vdc_storage").await, used);
+    off(&stage, one.id).await;
+
+    stage.hubs.look_every(&stage.app, std::time::Duration::from_millis(200));
+    let known = "hubs where found -> 'storage_classes' @> '[{\"can_grow\": true}]'";
+    stage.until("a look at its classes", async || db.count(known).await == 0).await;
+    let refused = disk::change(d, admin, one.id, root, size + 1024, Bus::Any).await.unwrap_err();
+    assert!(refused.to_string().contains("can't make disks larger"), "{refused}");
+    let version = disk::get(d, admin, alone).await.unwrap().version;
+    let refused = disk::edit(d, admin, alone, version, spec).await.unwrap_err();
+    assert!(refused.to_string().contains("can't make disks larger"), "{refused}");
+}
+
+#[tokio::test]
 async fn without_hot_plug_disks_come_and_go_with_the_next_start() {
     let stage = Stage::set().await;
     let (d, admin) = (&stage.app.domain, &stage.admin);

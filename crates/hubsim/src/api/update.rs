@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     answer::{FieldError, Refusal, Result},
-    built_in,
+    built_in, claims,
     hooks::Operation,
     kinds::Kind,
     meta, quota,
@@ -97,6 +97,9 @@ impl Writer<'_> {
         }
         if self.options.dry_run {
             return Ok(Arc::new(new));
+        }
+        if self.subresource.is_none() {
+            claims::admit_growth(self.state, &kind, &old, &new)?;
         }
         for (id, counted) in quota::admit(self.state, &kind, Some(&old), &new)? {
             self.state.put(id, counted)?;

@@ -1,5 +1,8 @@
 //! An independent disk on its hub: a DataVolume of its own. VMs that it is put into or taken out of see to that themselves.
-use super::{place, refused, told, vdc, vm::grow};
+use super::{
+    place, refused, told, vdc,
+    vm::{cannot_grow, grow},
+};
 use crate::{
     Shared,
     drill::{Step, at},
@@ -123,6 +126,11 @@ async fn keep(shared: &Shared, claim: &Claim, disk: &DiskWork) -> Result<Outcome
     }
     if disk.applied_mb < disk.size_mb {
         let grown = at(Step::DiskGrow, grow(&client, &key, disk.size_mb)).await;
+        if let Err(hub::Error::Denied { message, .. }) = &grown {
+            let kept = shared.store.disk_keeps_size(claim, disk.id, disk.size_mb, disk.applied_mb).await?
+                && at(Step::DiskApplied, shared.store.disk_applied(claim, disk.generation, disk.applied_mb)).await?;
+            return Ok(if kept { Outcome::Failed(cannot_grow(&disk.name, message).into()) } else { lost() });
+        }
         if !told!(grown) {
             return Ok(Outcome::Wait(Duration::from_secs(1), "It is being made; it grows then.".into()));
         }

@@ -11,7 +11,7 @@ mod remove;
 mod snapshots;
 mod wanted;
 
-pub(super) use disks::grow;
+pub(super) use disks::{cannot_grow, grow};
 pub(crate) use labels::put_back;
 pub(crate) use remove::collect;
 

@@ -206,12 +206,24 @@ async fn change(
             let why = format!("The disk {} is being made; it grows then.", d.name);
             return Ok(Brought::Not(Outcome::Wait(Duration::from_secs(1), why.into())));
         }
+        // nothing else that is asked of the VM waits for what can't be
+        Err(hub::Error::Denied { message, .. }) => {
+            let kept = shared.store.disk_keeps_size(claim, d.id, d.size_mb, d.applied_mb);
+            return Ok(Brought::Not(match at(Step::VmDiskGrown, kept).await? {
+                true => Outcome::Failed(cannot_grow(&d.name, &message).into()),
+                false => lost(),
+            }));
+        }
         Err(e) => return Ok(Brought::Not(refused(&e))),
     }
     if !at(Step::VmDiskGrown, shared.store.vm_disk_grown(claim, d.id, d.size_mb)).await? {
         return Ok(Brought::Not(lost()));
     }
     Ok(Brought::Here(now))
+}
+
+pub(in crate::reconcile) fn cannot_grow(name: &str, why: &str) -> String {
+    format!("The disk {name} keeps its size, since its hub can't make it larger: {why}. Add another disk instead.")
 }
 
 /// A claim grows and never shrinks. False: it is not there yet.
