@@ -142,6 +142,21 @@ async fn a_machine_is_changed_by_its_sections_and_reads_back_what_was_set() {
     assert!(said.text.contains("<NumCpus>2<") && said.text.contains("<NumCoresPerSocket>2<"), "{}", said.text);
     assert_eq!(said.attr("name"), "renamed");
 
+    // what can't be understood changes nothing of the rest
+    let nobodys = "urn:vcloud:vdcComputePolicy:0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92";
+    for (part, code) in [
+        (format!("<ComputePolicy><VmSizingPolicy href=\"http://x/cloudapi/2.0.0/vdcComputePolicies/{nobodys}\" id=\"{nobodys}\"/></ComputePolicy>"), 403),
+        ("<NetworkConnectionSection><NetworkConnection network=\"nowhere\"><NetworkConnectionIndex>0</NetworkConnectionIndex>\
+          <IpAddressAllocationMode>POOL</IpAddressAllocationMode></NetworkConnection></NetworkConnectionSection>".to_owned(), 400),
+        ("<GuestCustomizationSection><JoinDomainEnabled>true</JoinDomainEnabled></GuestCustomizationSection>".to_owned(), 400),
+    ] {
+        let body = format!(
+            "<Vm xmlns=\"http://www.vmware.com/vcloud/v1.5\" name=\"half\"><VmSpecSection><NumCpus>4</NumCpus></VmSpecSection>{part}</Vm>"
+        );
+        c.admin.post(&format!("{vm}/action/reconfigureVm"), &body).await.must(code);
+        assert_eq!(c.admin.get(&vm).await.must(200).attr("name"), "renamed", "{part}");
+    }
+
     // a whole document that comes back unchanged changes nothing
     let whole = said.text.clone();
     c.act(&format!("{vm}/action/reconfigureVm"), &whole).await;

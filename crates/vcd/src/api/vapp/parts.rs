@@ -1,6 +1,6 @@
 //! Machines as clients ask for them: from a template's machine, from one that there is, or described as a whole.
 use crate::{
-    api::vm::{guest, nics, reconfigure},
+    api::vm::{guest, nics, reconfigure, sizing},
     ask::Ask,
     wire::{
         body::Read,
@@ -15,7 +15,7 @@ use domain::{
     vm,
 };
 use model::{
-    Error, Kind, Problems, Result, SizingId, TemplateId, VappId, VdcId, VmId,
+    Error, Kind, Problems, Result, TemplateId, VappId, VdcId, VmId,
     network::Network,
     query::{Clause, Filter, MOST_ON_PAGE, Numbered, Op, Value, last_uuid},
     storage::VdcPolicy,
@@ -84,12 +84,6 @@ impl Workshop {
         let found = self.profiles.iter().find(|p| mixed(self.vdc.0, p.id.0) == id || p.id.0 == id);
         found.map(|p| p.name.clone()).ok_or(Error::NotFound(Kind::StoragePolicy))
     }
-
-    /// None: no policy, or the one that stands for none.
-    fn sizing(&self, policies: &[SizingId], e: &Element) -> Option<SizingId> {
-        let id = e.at(&["ComputePolicy", "VmSizingPolicy"]).and_then(Read::id).map(SizingId)?;
-        policies.contains(&id).then_some(id)
-    }
 }
 
 /// What is said of one machine: its name, NICs, size, guest.
@@ -103,9 +97,7 @@ pub(crate) struct Wishes {
 pub(crate) async fn wishes(ask: &Ask, shop: &Workshop, item: &Element, params: Option<&Element>) -> Result<Wishes> {
     let general = item.child("VmGeneralParams");
     let mut size = Size { storage: shop.policy(item)?, ..Size::default() };
-    let policies = domain::sizing::choices(ask.d(), &[shop.vdc]).await?;
-    let policies: Vec<SizingId> = policies.iter().map(|p| p.id).collect();
-    size.sizing = shop.sizing(&policies, item);
+    size.sizing = sizing(ask, shop.vdc, item, None).await?;
     let mut nics = None;
     let mut told = None;
     let mut computer_name = String::new();
@@ -181,9 +173,7 @@ pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool)
     let name = e.attr("name").map(str::trim).filter(|n| !n.is_empty());
     let name = name.ok_or_else(|| Error::BadRequest(format!("{} has no name.", e.name)))?;
     let spec = e.child("VmSpecSection").ok_or_else(|| Error::BadRequest(format!("{name} has no VmSpecSection.")))?;
-    let policies = domain::sizing::choices(ask.d(), &[shop.vdc]).await?;
-    let ids: Vec<SizingId> = policies.iter().map(|p| p.id).collect();
-    let sizing = shop.sizing(&ids, e);
+    let sizing = sizing(ask, shop.vdc, e, None).await?;
     let policy = shop.policy(e)?;
     let mut disks = Vec::new();
     for settings in spec.child("DiskSection").into_iter().flat_map(|s| s.all("DiskSettings")) {

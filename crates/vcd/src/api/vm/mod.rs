@@ -16,19 +16,20 @@ use crate::{
     ask::Ask,
     routes::Routes,
     wire::{
+        body::Read,
         doc::{action, document, link, reference},
-        href::{mixed, urn},
+        href::{mixed, no_sizing, urn},
         media, status,
         times::stamp,
     },
 };
 use domain::{guest as told, snapshot as snapshots, storage, task as tasks, vm};
 use model::{
-    Action, Kind, Result, VdcId, VmId, can, guest::GuestSettings, snapshot::Snapshot, storage::VdcPolicy, task::Task,
-    vm::Vm,
+    Action, Error, Kind, Result, SizingId, VdcId, VmId, can, guest::GuestSettings, snapshot::Snapshot,
+    storage::VdcPolicy, task::Task, vm::Vm,
 };
 use std::fmt::Display;
-use xml::Writer;
+use xml::{Element, Writer};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
     let routes = routes.get("/api/vApp/vm-{id}", get).delete("/api/vApp/vm-{id}", delete);
@@ -96,10 +97,13 @@ async fn delete(ask: Ask) -> Result<Answer> {
     task::accepted(&ask, task).await
 }
 
-/// Is it a sizing policy that machines of that VDC can have? What stands for no policy at all is none.
-pub(crate) async fn spec_policy_is_ours(ask: &Ask, vdc: VdcId, policy: model::SizingId) -> Result<bool> {
+/// The sizing policy that a machine's description names, which must be one of its VDC. None: it names none, the one that stands for
+/// none, or the one that the machine has.
+pub(crate) async fn sizing(ask: &Ask, vdc: VdcId, e: &Element, now: Option<SizingId>) -> Result<Option<SizingId>> {
+    let named = e.at(&["ComputePolicy", "VmSizingPolicy"]).and_then(Read::id).filter(|id| *id != no_sizing());
+    let Some(id) = named.map(SizingId).filter(|id| Some(*id) != now) else { return Ok(None) };
     let choices = domain::sizing::choices(ask.d(), &[vdc]).await?;
-    Ok(choices.iter().any(|c| c.id == policy))
+    choices.iter().find(|c| c.id == id).map(|c| Some(c.id)).ok_or(Error::NotFound(Kind::SizingPolicy))
 }
 
 /// Is it possible now, and by whoever asks?

@@ -12,8 +12,9 @@ use crate::{
 };
 use domain::{disk, task::Noted, vm};
 use model::{
-    Action, DiskId, Error, Kind, Result, SizingId, TaskId, VmId,
+    Action, DiskId, Error, Kind, Result, TaskId, VmId,
     disk::{DiskSpec, Slot},
+    guest::GuestSettings,
     vm::{Besides, Vm},
 };
 use xml::Element;
@@ -42,43 +43,53 @@ async fn reconfigure(ask: Ask) -> Result<Answer> {
     }
 }
 
-/// The last task of what had to be done: it ends when all of it has come about.
+/// The last task of what had to be done: it ends when all of it has come about. All of it is read before anything is done, so that
+/// what can't be understood leaves the machine as it was.
 async fn apply(ask: &Ask, id: VmId, body: &Element) -> Result<Option<TaskId>> {
     let vm = now(ask, id).await?;
     same_policy(ask, &vm, body).await?;
-    let mut last = None;
     let title = body.attr("name").map(str::trim).filter(|n| !n.is_empty()).unwrap_or(&vm.name);
     let text = body.child("Description").map_or(vm.description.as_str(), |d| d.text.trim());
-    if (title, text) != (vm.name.as_str(), vm.description.as_str()) {
-        vm::edit(ask.d(), &ask.actor, id, vm.version, title, text).await?;
-    }
     // clients send back whole machines; what they did not change says so
     let spec = body.child("VmSpecSection").filter(|s| s.attr("Modified") != Some("false"));
     let besides = besides(&vm, spec, body.child("BootOptions"))?;
-    if besides != vm.besides {
-        vm::keep(ask.d(), &ask.actor, id, besides).await?;
-    }
-    let policy = body.child("ComputePolicy").and_then(|p| p.child("VmSizingPolicy")).and_then(Read::id).map(SizingId);
+    let policy = super::sizing(ask, vm.vdc, body, vm.sizing.as_ref().map(|(id, _)| *id)).await?;
     let size = match spec {
         Some(spec) => size(spec, &vm)?,
         None => (vm.cpus, vm.memory_mb),
     };
-    if let Some(policy) = policy.filter(|p| vm.sizing.as_ref().is_none_or(|(id, _)| id != p))
-        && super::spec_policy_is_ours(ask, vm.vdc, policy).await?
-    {
+    let disks = match spec.and_then(|s| s.child("DiskSection")) {
+        Some(section) => disks(ask, &vm, section).await?,
+        None => None,
+    };
+    let cards = match body.child("NetworkConnectionSection") {
+        Some(section) => Some(nics::read(section, &nics::reach(ask, vm.vdc, Some(vm.vapp)).await?)?),
+        None => None,
+    };
+    let told = body.child("GuestCustomizationSection");
+    if let Some(section) = told {
+        guest::read(section, &GuestSettings::default())?;
+    }
+
+    let mut last = None;
+    if (title, text) != (vm.name.as_str(), vm.description.as_str()) {
+        vm::edit(ask.d(), &ask.actor, id, vm.version, title, text).await?;
+    }
+    if besides != vm.besides {
+        vm::keep(ask.d(), &ask.actor, id, besides).await?;
+    }
+    if let Some(policy) = policy {
         last = vm::resize_to(ask.d(), &ask.actor, id, policy).await?.or(last);
     } else if size != (vm.cpus, vm.memory_mb) {
         last = vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?.or(last);
     }
-    if let Some(disks) = spec.and_then(|s| s.child("DiskSection")) {
-        last = set_disks(ask, &vm, disks).await?.or(last);
+    if let Some(disks) = disks {
+        last = disk::set_all(ask.d(), &ask.actor, id, disks).await?.or(last);
     }
-    if let Some(section) = body.child("NetworkConnectionSection") {
-        let vm = now(ask, id).await?;
-        let reach = nics::reach(ask, vm.vdc, Some(vm.vapp)).await?;
-        last = nics::set_nics(ask, &vm, nics::read(section, &reach)?).await?.or(last);
+    if let Some(cards) = cards {
+        last = nics::set_nics(ask, &now(ask, id).await?, cards).await?.or(last);
     }
-    if let Some(section) = body.child("GuestCustomizationSection") {
+    if let Some(section) = told {
         last = guest::customize(ask, id, section).await?.or(last);
     }
     Ok(last)
@@ -162,8 +173,8 @@ pub(crate) fn of_spec(spec: &Element, now: Besides) -> Result<Besides> {
     Ok(out)
 }
 
-/// The list is all disks as they are to be. Independent ones are put in and taken out elsewhere.
-async fn set_disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<TaskId>> {
+/// All disks as they are to be; None: as they are. Independent ones are put in and taken out elsewhere.
+async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Vec<(Option<DiskId>, DiskSpec)>>> {
     let known = placed(vm);
     let mut wanted: Vec<(Option<DiskId>, DiskSpec)> = Vec::new();
     let mut taken: Vec<Slot> = known.iter().map(|p| p.slot).collect();
@@ -201,10 +212,7 @@ async fn set_disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<TaskI
         wanted.push((None, DiskSpec { size_mb, bus, slot: Some(slot), policy, ..DiskSpec::default() }));
     }
     let own = known.iter().filter(|p| !p.disk.independent).count();
-    if !changed && wanted.len() == own {
-        return Ok(None);
-    }
-    disk::set_all(ask.d(), &ask.actor, vm.id, wanted).await
+    Ok((changed || wanted.len() != own).then_some(wanted))
 }
 
 /// Another size, by the older addresses.
