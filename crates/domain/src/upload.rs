@@ -16,6 +16,8 @@ use uuid::Uuid;
 const LASTS: time::Duration = time::Duration::days(2);
 /// Between two signs of life while a part is written.
 const ALIVE: Duration = Duration::from_secs(30);
+/// So often it is tried, a second apart, to write down what came.
+const TRIES: u32 = 20;
 
 /// A new item of a catalog, whose first version is to come.
 pub async fn begin(d: &Domain, actor: &Actor, catalog: CatalogId, spec: UploadSpec) -> Result<UploadId> {
@@ -171,6 +173,10 @@ async fn put<E: fmt::Display + Send + 'static>(
         // sent once more because the answer was lost: all of it is taken, so that the sender hears this one
         let mut part = std::pin::pin!(part);
         while part.next().await.is_some() {}
+        // what follows the last part may have been lost with that answer
+        if received == range.total && upload.state == UploadState::Open {
+            arrived(d, &upload, name).await?;
+        }
         return Ok(Sent::Took { received, total: range.total });
     }
     can::or_not_now(can::upload(&upload, Action::TemplateUpload))?;
@@ -204,7 +210,7 @@ async fn put<E: fmt::Display + Send + 'static>(
         if open_end && trouble.is_none() {
             store.upload_sized(&held, whole(length)?).await?;
         }
-        let kept = store.upload_received(&upload, &held, whole(length)?).await?;
+        let kept = written_down(&store, &upload, &held, whole(length)?).await?;
         match trouble {
             Some(transfer::Error::Disk(e)) => {
                 tracing::error!(error = %e, "the transfer area can't be written");
@@ -220,6 +226,17 @@ async fn put<E: fmt::Display + Send + 'static>(
         arrived(d, &upload, name).await?;
     }
     Ok(Sent::Took { received, total: range.total })
+}
+
+/// While the database is away the file stays held and nobody could go on with it: so it is tried for a while.
+async fn written_down(store: &store::Store, upload: &Upload, held: &store::Held, received: i64) -> Result<bool> {
+    for _ in 0..TRIES {
+        match store.upload_received(upload, held, received).await {
+            Err(Error::Unavailable(_)) => tokio::time::sleep(Duration::from_secs(1)).await,
+            other => return other,
+        }
+    }
+    store.upload_received(upload, held, received).await
 }
 
 /// How much of the file there is, if this part of it is among that.

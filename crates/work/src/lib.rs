@@ -23,7 +23,10 @@ pub use times::Times;
 use hub::{Clock, address::Gate};
 use std::sync::Arc;
 use store::{Store, Vault};
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
 use uuid::Uuid;
 
 /// What the reconcilers work with.
@@ -38,6 +41,9 @@ pub struct Config {
     pub times: Times,
 }
 
+/// How much of what takes as long as an image is large is done at once: a quarter of what a hub is given.
+const LONG_AT_ONCE: usize = store::AT_ONCE_PER_HUB as usize / 4;
+
 /// What everything in here shares.
 pub(crate) struct Shared {
     pub store: Store,
@@ -49,6 +55,8 @@ pub(crate) struct Shared {
     pub times: Times,
     /// Who holds leases: this process, and no earlier one.
     pub owner: String,
+    /// Whoever reads through a whole image or sends it to a hub holds one, so that short work has places left.
+    pub long: Semaphore,
 }
 
 /// The running reconcilers and watchers of this process.
@@ -77,6 +85,7 @@ impl Controller {
             template_namespaces: config.template_namespaces,
             times: config.times,
             owner: Uuid::now_v7().to_string(),
+            long: Semaphore::new(LONG_AT_ONCE),
         });
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();

@@ -148,6 +148,7 @@ async fn send(shared: &Shared, claim: &Claim, image: &HubImage, client: &Client,
         return Ok(Outcome::Retry(None, "images.directory is not set, so images can't be read".into()));
     };
     let Some(file) = image.file else { return Ok(Outcome::Failed("There is no file behind it.".into())) };
+    let Ok(_place) = shared.long.try_acquire() else { return Ok(others_first()) };
     let (position, size) = (image.position.unsigned_abs(), image.size.unsigned_abs());
     let part = match area.part(file, position, size).await {
         Ok(part) => part,
@@ -185,6 +186,11 @@ async fn send(shared: &Shared, claim: &Claim, image: &HubImage, client: &Client,
     told!(sent);
     shared.store.hub_image_sent(claim, image, image.size).await?;
     Ok(Outcome::Wait(Duration::from_secs(1), "The hub is unpacking it.".into()))
+}
+
+/// All places for long work are taken; so it gives its own back to short work.
+pub(super) fn others_first() -> Outcome {
+    Outcome::Wait(Duration::from_secs(2), "Other images come first.".into())
 }
 
 fn lost() -> Outcome {

@@ -25,6 +25,7 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
     let Some(area) = shared.area.clone() else {
         return Ok(Outcome::Retry(None, "images.directory is not set, so uploads can't be read".into()));
     };
+    let Ok(_place) = shared.long.try_acquire() else { return Ok(super::image::others_first()) };
     let looked = {
         let work = work.clone();
         tokio::task::spawn_blocking(move || look(&area, &work)).await
