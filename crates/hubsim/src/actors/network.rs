@@ -20,8 +20,8 @@ pub(crate) struct ClusterNetworks;
 const FINALIZER: &str = "k8s.ovn.org/user-defined-network-protection";
 pub(crate) const LABEL: &str = "k8s.ovn.org/user-defined-network";
 const POLL: Duration = Duration::from_secs(1);
-/// Nobody tells a network that a namespace appeared which it selects.
-const NEW_NAMESPACES: Duration = Duration::from_secs(5);
+/// Nobody tells a network that a namespace came or goes which it selects.
+const NAMESPACES: Duration = Duration::from_secs(1);
 
 fn own_key(old: Option<&Value>, new: Option<&Value>) -> Vec<Key> {
     new.or(old).map(Key::of).into_iter().collect()
@@ -53,11 +53,12 @@ impl Actor for ClusterNetworks {
 
     async fn look(world: &World, network: Arc<Value>) -> Result<Again> {
         let selector = &network["spec"]["namespaceSelector"];
+        let selected = |n: &&Arc<Value>| !n.dying() && selects(selector, n);
         let mut spaces: Vec<String> =
-            world.all(NAMESPACE).iter().filter(|n| selects(selector, n)).map(|n| n.name().to_owned()).collect();
+            world.all(NAMESPACE).iter().filter(selected).map(|n| n.name().to_owned()).collect();
         spaces.sort();
         let visit = Visit { world, kind: CLUSTER_NETWORK, network: &network, spec: &network["spec"]["network"] };
-        visit.go(&spaces).await.map(|again| again.or_in(NEW_NAMESPACES))
+        visit.go(&spaces).await.map(|again| again.or_in(NAMESPACES))
     }
 
     fn gone(_: &World, _: &Key) {}
@@ -115,6 +116,11 @@ impl Visit<'_> {
         if let Some(wait) = self.world.wait_for(self.kind, self.network, "create", 1) {
             return Ok(Again::In(wait));
         }
+        let mut held = None;
+        // a namespace that is left or ends would be held by what is in it
+        for left in self.attachments().iter().filter(|a| !spaces.iter().any(|s| s == a.namespace())) {
+            held = self.drop_one(left).await?.or(held);
+        }
         for space in spaces {
             if let Some(other) = self.other_primary(space) {
                 let message = format!("primary network already exist in namespace {space:?}: {other:?}");
@@ -123,6 +129,9 @@ impl Visit<'_> {
                     .await;
             }
             self.make(space).await?;
+        }
+        if let Some(message) = held {
+            return self.say(condition::no("NetworkCreated", "SyncError", &message)).await;
         }
         let message = if self.kind == NETWORK {
             "NetworkAttachmentDefinition has been created".to_owned()
@@ -230,20 +239,29 @@ impl Visit<'_> {
         all
     }
 
+    fn attachments(&self) -> Vec<Arc<Value>> {
+        self.world.all(ATTACHMENT).into_iter().filter(|a| is_controlled_by(a, self.network)).collect()
+    }
+
+    /// Who holds it, in the words of a condition; None: it is gone.
+    async fn drop_one(&self, attachment: &Value) -> Result<Option<String>> {
+        let users = self.users(attachment.namespace());
+        if !users.is_empty() {
+            return Ok(Some(format!("network in use by the following pods: [{}]", users.join(" "))));
+        }
+        self.world.api.delete(ATTACHMENT, attachment, DeleteParams::default()).await?;
+        if let Some(now) = self.world.api.get(ATTACHMENT, attachment.namespace(), attachment.name()).await?
+            && let Some(written) = self.world.api.drop_finalizers(ATTACHMENT, &now, &[FINALIZER]).await?
+        {
+            self.world.learn(ATTACHMENT, written);
+        }
+        Ok(None)
+    }
+
     async fn remove(&self) -> Result<Again> {
-        let ours: Vec<Arc<Value>> =
-            self.world.all(ATTACHMENT).into_iter().filter(|a| is_controlled_by(a, self.network)).collect();
-        for attachment in &ours {
-            let users = self.users(attachment.namespace());
-            if !users.is_empty() {
-                let message = format!("network in use by the following pods: [{}]", users.join(" "));
+        for attachment in self.attachments() {
+            if let Some(message) = self.drop_one(&attachment).await? {
                 return self.say(condition::no("NetworkCreated", "SyncError", &message)).await;
-            }
-            self.world.api.delete(ATTACHMENT, attachment, DeleteParams::default()).await?;
-            if let Some(now) = self.world.api.get(ATTACHMENT, attachment.namespace(), attachment.name()).await?
-                && let Some(written) = self.world.api.drop_finalizers(ATTACHMENT, &now, &[FINALIZER]).await?
-            {
-                self.world.learn(ATTACHMENT, written);
             }
         }
         if let Some(written) = self.world.api.drop_finalizers(self.kind, self.network, &[FINALIZER]).await? {

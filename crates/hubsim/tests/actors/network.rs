@@ -93,4 +93,10 @@ async fn a_cluster_network_reaches_the_namespaces_it_selects() {
     assert_eq!(world.post(all, network).await.code, 201);
     let wanted = "NetworkAttachmentDefinition has been created in following namespaces: [one, three]";
     world.until(&format!("{all}/shared"), "in both", |n| condition(n, "NetworkCreated")["message"] == wanted).await;
+
+    // a namespace that ends is not held by it
+    assert_eq!(world.delete("/api/v1/namespaces/three").await.code, 200);
+    let wanted = "NetworkAttachmentDefinition has been created in following namespaces: [one]";
+    world.until(&format!("{all}/shared"), "in one", |n| condition(n, "NetworkCreated")["message"] == wanted).await;
+    world.until_gone("/api/v1/namespaces/three").await;
 }
