@@ -163,7 +163,9 @@ async fn end_vapp(store: &Store, system: &Actor, id: VappId) -> Result<bool> {
             tx.commit_without_record().await?;
         }
         // what is copied or captured from it would be lost with it: it is due until that has ended
-        Some(LeaseNow::StorageEnds(KeepEnd::Delete)) if !vapp.copying.is_empty() => return Ok(false),
+        Some(LeaseNow::StorageEnds(KeepEnd::Delete)) if can::vapp(&vapp, Action::VappDelete).is_err() => {
+            return Ok(false);
+        }
         Some(LeaseNow::StorageEnds(KeepEnd::Delete)) => {
             let message = format!("The storage lease of vApp {} has ended", vapp.name);
             tx.happened(&says("vapp.lease_ended", &message)).await?;

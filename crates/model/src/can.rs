@@ -235,6 +235,8 @@ pub fn vapp(vapp: &Vapp, action: Action) -> Result<(), WhyNot> {
     match action {
         _ if vapp.deleted => Err("It is being deleted.".into()),
         Action::VappPowerOn | Action::VmCreate | Action::VappRecompose if vapp.lease.expired() => Err(expired()),
+        // original and copy go together
+        Action::VappDelete if vapp.copying_within => Ok(()),
         Action::VappPowerOn | Action::VappDelete | Action::VappMove if !vapp.copying.is_empty() => {
             Err(copying(&vapp.copying))
         }

@@ -34,6 +34,8 @@ pub struct Vapp {
     pub instance_of: Option<String>,
     /// The vApp that it is being copied or moved to; empty: none.
     pub copying: String,
+    /// Its VMs are copied to nowhere but into itself.
+    pub copying_within: bool,
     /// It came with a VM of its own, and goes with it.
     pub auto: bool,
     /// It was powered on while it had no VMs; that says nothing once it has some.

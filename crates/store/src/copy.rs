@@ -32,15 +32,15 @@ macro_rules! original_lost {
 }
 pub(crate) use original_lost;
 
-/// The same of a vApp's machines.
+/// The same of a vApp's machines, after a `=` if they are copied within it alone, else after a `>`.
 macro_rules! copying_vapp {
     () => {
-        "coalesce((select a2.name from vms s join vms c on c.copy_of = s.id join vapps a2 on a2.id = c.vapp_id where s.vapp_id = t.id \
+        "coalesce((select case when a2.id = t.id then '=' else '>' end || a2.name from vms s join vms c on c.copy_of = s.id join vapps a2 on a2.id = c.vapp_id where s.vapp_id = t.id \
           and s.gone_at is null and s.obs_state <> 'missing' and c.gone_at is null and c.deleted_at is null \
           and (exists (select from disks k where k.vm_id = c.id and k.gone_at is null and k.obs_state in ('', 'making')) \
-          or c.moved_from = s.id or (a2.moved_from is not null and a2.deleted_at is null)) limit 1), \
-          (select a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), \
-          (select x.name from vms s join images i on i.vm_id = s.id join item_versions w on w.id = i.version_id join templates x on x.id = w.template_id \
+          or c.moved_from = s.id or (a2.moved_from is not null and a2.deleted_at is null)) order by a2.id = t.id limit 1), \
+          (select '>' || a2.name from vapps a2 where a2.moved_from = t.id and a2.gone_at is null and a2.deleted_at is null limit 1), \
+          (select '>' || x.name from vms s join images i on i.vm_id = s.id join item_versions w on w.id = i.version_id join templates x on x.id = w.template_id \
            where s.vapp_id = t.id and s.gone_at is null and s.obs_state <> 'missing' and w.ready_at is null and w.deleted_at is null \
            and not exists (select from images o join hub_images h on h.image_id = o.id where o.version_id = w.id and h.problem <> '') limit 1), '') as copying"
     };

@@ -193,7 +193,8 @@ fn read(r: Row) -> Result<Vapp> {
         hub_answers: r.hub_answers,
         placement: r.placement.map(|p| p.0),
         instance_of: r.instance_of,
-        copying: r.copying,
+        copying: r.copying.get(1..).unwrap_or_default().to_owned(),
+        copying_within: r.copying.starts_with('='),
         auto: r.auto,
         empty_on: r.empty_on,
         vms: VmCounts {

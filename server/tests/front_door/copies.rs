@@ -323,6 +323,27 @@ async fn a_vm_is_copied_into_another_vapp_and_another_vdc() {
     stage.sums_are_right().await;
 }
 
+#[tokio::test]
+async fn a_vapp_whose_vms_are_copied_within_it_alone_is_deleted_with_the_copies() {
+    let stage = Stage::set().await;
+    let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
+    let (first, vms) = stage.off("first").await;
+    stage.hubs.kill_controller();
+    let elsewhere = copy::vapp(d, admin, first, stage.acme.vdc("prod"), "second").await.unwrap().vapp;
+    copy::vm(d, admin, vms[0].id, first, "twin").await.unwrap();
+    let alone = vm::delete(d, admin, vms[0].id).await.unwrap_err();
+    assert!(alone.to_string().contains("being copied"), "{alone}");
+    let refused = vapp::delete(d, admin, first).await.unwrap_err();
+    assert!(refused.to_string().contains("being copied to second"), "{refused}");
+    vapp::delete(d, admin, elsewhere).await.unwrap();
+    vapp::delete(d, admin, first).await.unwrap();
+    stage.hubs.start_controller(&stage.app);
+    stage.until("their end", async || db.count("vms where gone_at is null").await == 0).await;
+    stage.until("the vApps' end", async || db.count("vapps where gone_at is null").await == 0).await;
+    assert_eq!(stage.hubs.count("one", ("cdi.kubevirt.io", "datavolumes")), 0);
+    stage.sums_are_right().await;
+}
+
 fn named(name: &str) -> model::vapp::VappSpec {
     model::vapp::VappSpec { name: name.into(), ..model::vapp::VappSpec::default() }
 }
