@@ -2,6 +2,7 @@
 //! run, `FAULTS=full` runs everything.
 #![allow(clippy::unwrap_used, reason = "what a test cannot do without is a failure of the test")]
 
+mod belongings;
 mod clean;
 mod database;
 mod fault;
@@ -11,6 +12,7 @@ mod harness;
 mod kills;
 mod operation;
 mod oracle;
+mod prepare;
 mod proof;
 mod replica;
 mod run;

@@ -1,14 +1,15 @@
 //! What people ask for: each operation with what must be there before it.
 use crate::stage::{BY_OPENSHIFT, SEVERAL, Stage, machine};
 use domain::{
-    affinity, copy, disk, guest, hub, item, media, moves, network, nic, owner, share, sizing, snapshot, vapp,
+    affinity, copy, disk, guest, hub, item, media, metadata, moves, network, nic, owner, share, sizing, snapshot, vapp,
     vapp_network, vdc, vm,
 };
 use model::{
-    Action, CatalogId, DiskId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
+    Action, CatalogId, DiskId, Error, HubId, Kind, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
     affinity::AffinitySpec,
     disk::{Bus, DiskSpec},
     guest::GuestSettings,
+    metadata::Entry,
     network::NetworkForm,
     nic::{Attach, IpMode, NicSpec},
     owner::Owned,
@@ -44,10 +45,12 @@ operations! {
     PowerOff "power off",
     Suspend "suspend",
     Resume "resume",
+    Discard "discard a suspended state",
     Shutdown "shut down",
     Reboot "reboot",
     Reset "reset",
     Resize "resize",
+    ResizeOn "resize a running VM",
     Rename "rename",
     DiskAdd "add a disk",
     DiskGrow "grow a disk",
@@ -62,6 +65,7 @@ operations! {
     DiskDelete "delete a disk",
     InsertMedia "insert media",
     EjectMedia "eject media",
+    Upload "upload an image",
     DeployImage "deploy from an uploaded image",
     DeleteImage "delete an uploaded image",
     DeleteVm "delete VM",
@@ -74,11 +78,13 @@ operations! {
     Capture "capture a vApp",
     Share "share a vApp",
     Give "give a vApp away",
+    Metadata "write metadata",
     AddNetwork "add a network to a vApp",
     RemoveNetwork "remove a vApp's network",
     Instantiate "deploy by OpenShift",
     DeleteInstance "delete OpenShift's vApp",
     ComposeOn "compose on a network",
+    ComposeShared "compose on a shared network",
     TellGuest "tell a guest",
     AddNic "plug a NIC in",
     RemoveNic "unplug a NIC",
@@ -122,170 +128,8 @@ impl Op {
 
     /// Does it make machines?
     pub(crate) fn makes(self) -> bool {
-        matches!(self, Op::Deploy | Op::Compose | Op::ComposeOn | Op::ComposeSized | Op::AddVm | Op::Instantiate)
-            || self == Op::DeployImage
-    }
-
-    /// Makes what it needs, in that VDC.
-    pub(crate) async fn prepare(self, stage: &Stage, vdc: VdcId) -> Subject {
-        let mut subject = Subject {
-            vdc,
-            vapp: None,
-            vm: None,
-            network: None,
-            disk: None,
-            size: None,
-            item: None,
-            name: stage.fresh(&self.name().replace(['\'', ' '], "-")),
-        };
-        if matches!(self, Op::ComposeOn | Op::AddNic | Op::RemoveNic | Op::DeleteNetwork) {
-            subject.network = Some(stage.new_network(vdc, &subject.name).await.unwrap());
-        }
-        if matches!(self, Op::ComposeSized | Op::DeleteSize) {
-            subject.size = Some(stage.new_size(vdc, &subject.name).await.unwrap());
-        }
-        if matches!(self, Op::InsertMedia | Op::EjectMedia | Op::DeployImage | Op::DeleteImage) {
-            let disc = matches!(self, Op::InsertMedia | Op::EjectMedia);
-            subject.item = Some(stage.upload(&subject.name, disc).await.unwrap());
-        }
-        let on = |many| cards(subject.network.unwrap(), many);
-        let with = async |power| stage.compose(vdc, &subject.name, &[power]).await.unwrap();
-        let vapp = match self {
-            Op::Deploy | Op::Compose | Op::Instantiate | Op::HubRegister => None,
-            Op::ComposeOn | Op::ComposeSized | Op::DeployImage => None,
-            Op::EjectMedia => Some(with(Power::Off).await),
-            // it was used, so that its hub has it
-            Op::DeleteImage => Some(stage.deploy(vdc, &subject.name, &subject.name).await.unwrap()),
-            Op::KeepApart => Some(stage.compose(vdc, &subject.name, &[Power::On, Power::On]).await.unwrap()),
-            Op::DeleteSize => {
-                // it was used, so that its hub has it
-                let vapp = stage.compose_sized(vdc, &subject.name, subject.size).await.unwrap();
-                stage.running(vapp).await;
-                let asked = vapp::delete(&stage.app.domain, &stage.admin, vapp);
-                stage.ask(Action::VappDelete, asked).await.unwrap();
-                let left = format!("vapps where id = '{vapp}' and gone_at is null");
-                stage.until("a size without machines", async || stage.app.db.count(&left).await == 0).await;
-                stage.without_size(vdc, subject.size.unwrap()).await.unwrap();
-                None
-            }
-            Op::AddNic => Some(stage.compose_on(vdc, &subject.name, on(1)).await.unwrap()),
-            Op::RemoveNic => Some(stage.compose_on(vdc, &subject.name, on(2)).await.unwrap()),
-            Op::DeleteNetwork => {
-                // it was used, so that its hub has it
-                let vapp = stage.compose_on(vdc, &subject.name, on(1)).await.unwrap();
-                stage.running(vapp).await;
-                let asked = vapp::delete(&stage.app.domain, &stage.admin, vapp);
-                stage.ask(Action::VappDelete, asked).await.unwrap();
-                let left = format!("vapps where id = '{vapp}' and gone_at is null");
-                stage.until("a network without machines", async || stage.app.db.count(&left).await == 0).await;
-                None
-            }
-            Op::DiskCreate | Op::DiskEdit | Op::DiskDelete => None,
-            // a deployed machine has a disk of its own
-            Op::DiskGrow => Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap()),
-            Op::PowerOn | Op::Resize | Op::TellGuest => Some(with(Power::Off).await),
-            Op::DeleteInstance => Some(stage.deploy(vdc, BY_OPENSHIFT, &subject.name).await.unwrap()),
-            Op::Copy | Op::Move => {
-                stage.new_vdc(&subject.name).await.unwrap();
-                Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap())
-            }
-            Op::DeleteVapp | Op::CopyVm | Op::MoveVmAway | Op::Capture => {
-                Some(stage.deploy(vdc, SEVERAL, &subject.name).await.unwrap())
-            }
-            Op::VdcCreate | Op::VdcChange | Op::VdcDisable | Op::VdcDelete => {
-                if self != Op::VdcCreate {
-                    subject.vdc = stage.new_vdc(&subject.name).await.unwrap();
-                    stage.vdc_ready(subject.vdc).await;
-                }
-                None
-            }
-            Op::HubCordon | Op::HubRemove => {
-                // a VDC that has nothing there leaves it, and stays on its first hub
-                let leaves = match self {
-                    Op::HubCordon => Some(stage.new_vdc(&subject.name).await.unwrap()),
-                    _ => None,
-                };
-                if let Some(vdc) = leaves {
-                    stage.vdc_ready(vdc).await;
-                }
-                stage.register("two").await.unwrap();
-                stage.hub_ready("two").await;
-                if let Some(vdc) = leaves {
-                    stage.also_on("two", vdc).await;
-                }
-                None
-            }
-            _ => Some(with(Power::On).await),
-        };
-        if let Some(id) = vapp {
-            stage.running(id).await;
-            subject.vapp = Some(id);
-            subject.vm = stage.vms_of(id).await.first().copied();
-        }
-        if matches!(self, Op::Copy | Op::Move | Op::CopyVm | Op::MoveVmAway | Op::Capture) {
-            let asked = vapp::power(&stage.app.domain, &stage.admin, vapp.unwrap(), Action::VappPowerOff);
-            stage.ask(Action::VappPowerOff, asked).await.unwrap();
-            stage.running(vapp.unwrap()).await;
-        }
-        if matches!(self, Op::MoveVm | Op::MoveVmAway) {
-            let there = match self {
-                Op::MoveVmAway => stage.new_vdc(&subject.name).await.unwrap(),
-                _ => vdc,
-            };
-            stage.compose(there, &format!("{}-into", subject.name), &[]).await.unwrap();
-        }
-        if matches!(self, Op::DiskEdit | Op::DiskDelete | Op::DiskAttach | Op::DiskDetach) {
-            let (d, admin) = (&stage.app.domain, &stage.admin);
-            let made = disk::create(d, admin, vdc, blank(&subject.name));
-            let id = stage.ask(Action::DiskCreate, made).await.unwrap().0;
-            subject.disk = Some(id);
-            let ready = format!("disks where id = '{id}' and obs_state = 'ready' and applied = generation");
-            stage.until("the disk", async || stage.app.db.count(&ready).await == 1).await;
-        }
-        if let (Op::DiskRemove, Some(id)) = (self, subject.vm) {
-            // a machine starts from its first disk, so it needs a second one
-            for _ in 0..2 {
-                stage.ask(Action::VmDiskAdd, disk::add(&stage.app.domain, &stage.admin, id, blank(""))).await.unwrap();
-                stage.running(vapp.unwrap()).await;
-            }
-            subject.disk = vm::get(&stage.app.domain, &stage.admin, id).await.unwrap().disks.last().and_then(|k| k.id);
-        }
-        if let (Op::SnapshotDelete | Op::Revert, Some(id)) = (self, subject.vm) {
-            snapshot(stage, id, "first").await.unwrap();
-            let ready = format!("snapshots where vm_id = '{id}' and state = 'ready'");
-            stage.until("the snapshot", async || stage.app.db.count(&ready).await == 1).await;
-            stage.running(vapp.unwrap()).await;
-        }
-        if let (Op::DiskDetach, Some(vm), Some(id)) = (self, subject.vm, subject.disk) {
-            let asked = disk::attach(&stage.app.domain, &stage.admin, vm, id);
-            stage.ask(Action::VmDiskAttach, asked).await.unwrap();
-            stage.running(vapp.unwrap()).await;
-        }
-        if let (Op::EjectMedia, Some(vm), Some(disc)) = (self, subject.vm, subject.item) {
-            let asked = media::insert(&stage.app.domain, &stage.admin, vm, disc);
-            stage.ask(Action::VmMediaInsert, asked).await.unwrap();
-            stage.running(vapp.unwrap()).await;
-        }
-        if let (Op::DiskGrow, Some(id)) = (self, subject.vm) {
-            subject.disk = vm::get(&stage.app.domain, &stage.admin, id).await.unwrap().disks.first().and_then(|k| k.id);
-        }
-        if let (Op::RemoveNetwork, Some(vapp), Some(vm)) = (self, subject.vapp, subject.vm) {
-            let asked = vapp_network::create(&stage.app.domain, &stage.admin, vapp, form(&subject.name));
-            let inner = stage.ask(Action::VappAddNetwork, asked).await.unwrap();
-            subject.network = Some(inner);
-            // it was used, so that its hub has it
-            for nics in [cards(inner, 1), Vec::new()] {
-                let version = vm::get(&stage.app.domain, &stage.admin, vm).await.unwrap().version;
-                let asked = nic::set(&stage.app.domain, &stage.admin, vm, version, nics);
-                stage.ask(Action::VmNics, asked).await.unwrap();
-                stage.running(vapp).await;
-            }
-        }
-        if let (Op::Resume, Some(id)) = (self, subject.vm) {
-            power(stage, id, Action::VmSuspend).await.unwrap();
-            stage.running(vapp.unwrap()).await;
-        }
-        subject
+        matches!(self, Op::Deploy | Op::Compose | Op::ComposeOn | Op::ComposeShared | Op::ComposeSized | Op::AddVm)
+            || matches!(self, Op::Instantiate | Op::DeployImage)
     }
 
     /// Asks for it once. What it made is noted in the subject.
@@ -344,6 +188,11 @@ impl Op {
                     stage.ask(Action::VappOwner, asked).await?;
                 }
             }
+            Op::Metadata => {
+                let entry = Entry { key: "season".into(), value: subject.name.clone(), ..Entry::default() };
+                let asked = metadata::put(d, admin, Kind::Vm, vm_id.unwrap().0, vec![entry]);
+                stage.ask(Action::VmMetadata, asked).await?;
+            }
             Op::AddNetwork => {
                 let asked = vapp_network::create(d, admin, vapp_id.unwrap(), form(&subject.name));
                 stage.ask(Action::VappAddNetwork, asked).await?;
@@ -355,10 +204,11 @@ impl Op {
             Op::PowerOn | Op::Resume => power(Action::VmPowerOn).await?,
             Op::PowerOff => power(Action::VmPowerOff).await?,
             Op::Suspend => power(Action::VmSuspend).await?,
+            Op::Discard => power(Action::VmDiscard).await?,
             Op::Shutdown => power(Action::VmShutdown).await?,
             Op::Reboot => power(Action::VmReboot).await?,
             Op::Reset => power(Action::VmReset).await?,
-            Op::Resize => {
+            Op::Resize | Op::ResizeOn => {
                 let asked = vm::resize(d, admin, vm_id.unwrap(), 3, 3072);
                 stage.ask(Action::VmResize, asked).await?;
             }
@@ -410,6 +260,13 @@ impl Op {
                 let asked = media::eject(d, admin, vm_id.unwrap(), subject.item.unwrap());
                 stage.ask(Action::VmMediaEject, asked).await?;
             }
+            Op::Upload => {
+                // what another try still holds is let go of soon
+                stage.send_image(&subject.name, false).await.map_err(|e| match e {
+                    Error::NotNow(why) => Error::Unavailable(why),
+                    other => other,
+                })?;
+            }
             Op::DeployImage => subject.vapp = Some(stage.deploy(subject.vdc, &subject.name, &subject.name).await?),
             Op::DeleteImage => {
                 stage.ask(Action::TemplateDelete, item::delete(d, admin, subject.item.unwrap())).await?;
@@ -425,7 +282,7 @@ impl Op {
             Op::DeleteVapp | Op::DeleteInstance => {
                 stage.ask(Action::VappDelete, vapp::delete(d, admin, vapp_id.unwrap())).await?;
             }
-            Op::ComposeOn => {
+            Op::ComposeOn | Op::ComposeShared => {
                 let nics = cards(subject.network.unwrap(), 2);
                 subject.vapp = Some(stage.compose_on(subject.vdc, &subject.name, nics).await?);
             }
@@ -546,29 +403,29 @@ impl Op {
     }
 }
 
-async fn power(stage: &Stage, vm: VmId, action: Action) -> Result<()> {
+pub(crate) async fn power(stage: &Stage, vm: VmId, action: Action) -> Result<()> {
     stage.ask(action, vm::power(&stage.app.domain, &stage.admin, vm, action)).await.map(drop)
 }
 
 /// So many NICs on it, each with an address of its own.
-fn cards(network: NetworkId, many: i16) -> Vec<NicSpec> {
+pub(crate) fn cards(network: NetworkId, many: i16) -> Vec<NicSpec> {
     let one = |index| NicSpec { index, attach: Attach::Network(network), mode: IpMode::Pool, ..NicSpec::default() };
     (0..many).map(one).collect()
 }
 
 /// A network inside of a vApp.
-fn form(name: &str) -> NetworkForm {
+pub(crate) fn form(name: &str) -> NetworkForm {
     let (gateway, ranges) = ("10.9.0.1".into(), "10.9.0.10-10.9.0.99".into());
     NetworkForm { name: name.into(), gateway, prefix: "24".into(), ranges, ..NetworkForm::default() }
 }
 
-async fn snapshot(stage: &Stage, vm: VmId, name: &str) -> Result<()> {
+pub(crate) async fn snapshot(stage: &Stage, vm: VmId, name: &str) -> Result<()> {
     let spec = SnapshotSpec { name: name.into(), ..SnapshotSpec::default() };
     let asked = snapshot::create(&stage.app.domain, &stage.admin, vm, spec);
     stage.ask(Action::VmSnapshot, asked).await.map(drop)
 }
 
-fn blank(name: &str) -> DiskSpec {
+pub(crate) fn blank(name: &str) -> DiskSpec {
     DiskSpec { name: name.into(), size_mb: 1024, ..DiskSpec::default() }
 }
 

@@ -1,6 +1,7 @@
 //! The nine things that must be true when a run has come to rest, whatever went wrong in it. They are read from the
 //! database, from the stores of all hubs, and from what the witness saw on the way.
 use crate::{
+    belongings,
     stage::{KUBEVIRT, Stage},
     witness::{VM_ID, label, uid},
 };
@@ -45,23 +46,24 @@ pub(crate) async fn check(stage: &Stage, may_fail: bool) -> Vec<Finding> {
     quota(stage, &mut found).await;
     addresses(stage, &mut found).await;
     disks(stage, &mut found, may_fail).await;
+    belongings::check(stage, &mut found, may_fail).await;
     tasks(stage, &mut found, may_fail).await;
     audit(stage, &mut found).await;
     silence(stage, &mut found).await;
     found.all
 }
 
-struct Findings {
+pub(crate) struct Findings {
     all: Vec<Finding>,
 }
 
 impl Findings {
-    fn add(&mut self, invariant: &'static str, harm: Harm, what: impl Into<String>) {
+    pub(crate) fn add(&mut self, invariant: &'static str, harm: Harm, what: impl Into<String>) {
         self.all.push(Finding { invariant, harm, what: what.into() });
     }
 }
 
-async fn rows(stage: &Stage, sql: &str) -> Vec<Value> {
+pub(crate) async fn rows(stage: &Stage, sql: &str) -> Vec<Value> {
     let text = stage.app.db.text(&format!("select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text from ({sql}) t")).await;
     serde_json::from_str(&text).unwrap()
 }
@@ -471,11 +473,11 @@ async fn silence(stage: &Stage, found: &mut Findings) {
     }
 }
 
-fn text(row: &Value, key: &str) -> String {
+pub(crate) fn text(row: &Value, key: &str) -> String {
     row[key].as_str().unwrap_or_default().to_owned()
 }
 
-fn name(object: &Value) -> String {
+pub(crate) fn name(object: &Value) -> String {
     text(&object["metadata"], "name")
 }
 

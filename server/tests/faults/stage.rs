@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use domain::{catalog, hub, hub::Trust, sizing, upload, vapp};
 use hubsim::{Denial, Hub, Operation, Options, Review, Webhook, actors};
 use model::{
-    Action, Actor, CatalogId, Error, HubId, NetworkId, Result, SizingId, TemplateId, VappId, VdcId, VmId,
+    Action, Actor, CatalogId, Error, HubId, NetworkId, Result, SizingId, TemplateId, UploadId, VappId, VdcId, VmId,
     catalog::CatalogSpec,
     hub::{HubSpec, HubType},
     list::{ListQuery, TEMPLATES},
@@ -30,6 +30,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use transfer::Range;
 
 pub(crate) const KUBEVIRT: &str = "kubevirt.io";
 /// The template that OpenShift is to make the machines of.
@@ -295,21 +296,34 @@ impl Stage {
 
     /// An item of acme's own catalog, checked and ready: a disc, or a disk to deploy.
     pub(crate) async fn upload(&self, name: &str, disc: bool) -> Result<TemplateId> {
-        let d = &self.app.domain;
-        let catalog =
-            CatalogId(self.app.db.text("select id::text from catalogs where name = 'own'").await.parse().unwrap());
+        let id = self.send_image(name, disc).await?;
+        let done = format!("uploads where id = '{id}' and state = 'done'");
+        self.until("the upload", async || self.app.db.count(&done).await == 1).await;
+        Ok(upload::get(&self.app.domain, &self.admin, id).await?.template)
+    }
+
+    /// All bytes of it are sent, as by a client that goes on with what it began before.
+    pub(crate) async fn send_image(&self, name: &str, disc: bool) -> Result<UploadId> {
+        let (d, db) = (&self.app.domain, &self.app.db);
         let (kind, file, bytes) = match disc {
             true => (ItemKind::Media, "disc.iso", iso()),
             false => (ItemKind::Template, "disk.qcow2", qcow2(64)),
         };
-        let spec = UploadSpec { name: name.into(), kind, ..UploadSpec::default() };
-        let id = self.ask(Action::TemplateUpload, upload::begin(d, &self.admin, catalog, spec)).await?;
+        let begun = format!(
+            "select coalesce(max(u.id::text), '') from uploads u join templates t on t.id = u.template_id where t.name = '{name}'"
+        );
+        let id = match db.text(&begun).await.parse() {
+            Ok(id) => UploadId(id),
+            Err(_) => {
+                let own = db.text("select id::text from catalogs where name = 'own'").await.parse().unwrap();
+                let spec = UploadSpec { name: name.into(), kind, ..UploadSpec::default() };
+                self.ask(Action::TemplateUpload, upload::begin(d, &self.admin, CatalogId(own), spec)).await?
+            }
+        };
         let (link, length) = (upload::get(d, &self.admin, id).await?.link, bytes.len() as u64);
         let bytes = futures::stream::iter([Ok::<_, std::io::Error>(Bytes::from(bytes))]);
-        upload::send_whole(d, &link, file, length, bytes).await?;
-        let done = format!("uploads where id = '{id}' and state = 'done'");
-        self.until("the upload", async || self.app.db.count(&done).await == 1).await;
-        Ok(upload::get(d, &self.admin, id).await?.template)
+        upload::send(d, &link, file, Range::whole(length), "", bytes).await?;
+        Ok(id)
     }
 
     pub(crate) async fn deploy(&self, vdc: VdcId, template: &str, name: &str) -> Result<VappId> {
@@ -328,12 +342,13 @@ impl Stage {
         self.ask(Action::VappCreate, asked).await.map(|a| a.vapp)
     }
 
-    pub(crate) async fn new_network(&self, vdc: VdcId, name: &str) -> Result<NetworkId> {
+    pub(crate) async fn new_network(&self, vdc: VdcId, name: &str, shared: bool) -> Result<NetworkId> {
         let form = NetworkForm {
             name: name.into(),
             gateway: "10.7.0.1".into(),
             prefix: "24".into(),
             ranges: "10.7.0.10-10.7.0.99".into(),
+            shared,
             ..NetworkForm::default()
         };
         let asked = domain::network::create(&self.app.domain, &self.admin, vdc, form);
