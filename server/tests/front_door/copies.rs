@@ -172,39 +172,55 @@ async fn a_vapp_moves_to_another_vdc_with_its_macs_and_leaves_nothing_behind() {
     assert_eq!(vdc::get(d, admin, stage.acme.vdc("prod")).await.unwrap().used.vms, 0);
 }
 
-#[tokio::test]
-async fn machines_that_are_begun_while_their_place_is_chosen_once_more_keep_nobody_waiting() {
-    let stage = Stage::set().await;
-    let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
-    let (first, _) = stage.off("shop").await;
-    let dev = stage.other_vdc().await;
-    // its place is chosen when there is something to wait for
-    db.execute(
-        "create function later() returns trigger language plpgsql as \
-         $$ begin new.not_before := now() + interval '3 seconds'; return new; end $$",
-    )
-    .await;
+/// A vApp's place is chosen only when there is something to wait for: three seconds later than else.
+async fn choices_come_later(stage: &Stage) {
+    let later = "create function later() returns trigger language plpgsql as \
+         $$ begin new.not_before := now() + interval '3 seconds'; return new; end $$";
+    stage.app.db.execute(later).await;
     let trigger =
         "create trigger later before insert on work for each row when (new.kind = 'vapp') execute function later()";
-    db.execute(trigger).await;
-    let moved = copy::move_vapp(d, admin, first, dev).await.unwrap().vapp;
+    stage.app.db.execute(trigger).await;
+}
+
+/// While the place of that vApp is being chosen, its machines of these names are begun on `one`, as after an earlier choice.
+async fn begun_meanwhile(stage: &Stage, vapp: model::VappId, names: &str) {
+    let db = &stage.app.db;
     db.execute("begin").await;
-    db.execute(&format!("select from vapps where id = '{moved}' for no key update")).await;
+    db.execute(&format!("select from vapps where id = '{vapp}' for no key update")).await;
     let choosing = "pg_locks where not granted and transactionid::text = pg_current_xact_id()::text";
     stage.until("a choice", async || db.count(choosing).await > 0).await;
-    // as after an earlier choice
+    let which = format!("vapp_id = '{vapp}' and name like '{names}'");
     for begun in [
-        format!("update vms set hub_id = 'one' where vapp_id = '{moved}'"),
-        format!("update vapps set hub_id = 'one', placed_at = now(), attempted_at = now() where id = '{moved}'"),
-        format!(
-            "insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, 'one' from vms where vapp_id = '{moved}'"
-        ),
+        format!("update vms set hub_id = 'one' where {which}"),
+        format!("update vapps set hub_id = 'one', placed_at = now(), attempted_at = now() where id = '{vapp}'"),
+        format!("insert into work (kind, id, org_id, hub_id) select 'vm', id, org_id, 'one' from vms where {which}"),
     ] {
         db.execute(&begun).await;
     }
     db.execute("commit").await;
+}
+
+#[tokio::test]
+async fn machines_that_are_begun_while_their_place_is_chosen_once_more_keep_nobody_waiting() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (first, _) = stage.off("shop").await;
+    let dev = stage.other_vdc().await;
+    choices_come_later(&stage).await;
+    let moved = copy::move_vapp(d, admin, first, dev).await.unwrap().vapp;
+    begun_meanwhile(&stage, moved, "%").await;
     let done = stage.done(moved.0, Action::VappMove);
     tokio::time::timeout(Duration::from_secs(20), done).await.expect("it waits for a hub that it has");
+}
+
+#[tokio::test]
+async fn a_machine_that_comes_while_others_are_begun_is_not_forgotten() {
+    let stage = Stage::set().await;
+    choices_come_later(&stage).await;
+    let shop = stage.deploy("web-and-db", "shop").await;
+    begun_meanwhile(&stage, shop, "%db").await;
+    let both = tokio::time::timeout(Duration::from_secs(20), stage.running(shop)).await;
+    assert_eq!(both.expect("one is on no hub, and nobody works on it").len(), 2);
 }
 
 #[tokio::test]
@@ -495,6 +511,18 @@ async fn what_is_being_captured_stays_as_it_is_until_the_capture_is_there_or_giv
     let whole = async || stage.task_of(template.0, Action::VappCapture).await.0 == TaskStatus::Success;
     stage.until("the capture", whole).await;
     vapp::power(d, admin, first, Action::VappPowerOn).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_capture_is_there_though_whoever_found_it_ready_died_before_saying_so() {
+    let stage = Stage::set().await;
+    let (first, _) = stage.off("first").await;
+    stage.hubs.kill_controller();
+    let template = stage.captured(first, "golden").await;
+    stage.app.db.execute("update hub_images set ready_at = now()").await;
+    stage.hubs.start_controller(&stage.app);
+    let whole = async || stage.task_of(template.0, Action::VappCapture).await.0 == TaskStatus::Success;
+    stage.until("the capture", whole).await;
 }
 
 #[tokio::test]

@@ -36,7 +36,11 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
     let Some(image) = shared.store.hub_image(claim.id).await? else { return Ok(Outcome::Done) };
     let outcome = match (image.unwanted, image.ready) {
         (true, _) => remove(shared, claim, &image).await?,
-        (false, true) => Outcome::Done,
+        // whoever found that it is ready may have ended before that was told to those who wait for it
+        (false, true) => {
+            at(Step::ImageReady, shared.store.hub_image_ready(claim, &image)).await?;
+            Outcome::Done
+        }
         (false, false) => bring(shared, claim, &image).await?,
     };
     match &outcome {

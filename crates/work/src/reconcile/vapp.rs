@@ -24,15 +24,16 @@ pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome>
 }
 
 async fn keep(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Outcome> {
-    let hub = match &vapp.hub {
-        Some(hub) if vapp.attempted => hub.clone(),
-        _ => match choose(shared, claim, vapp).await? {
-            Ok(hub) => hub,
-            Err(why) => return Ok(Outcome::Wait(Duration::from_secs(30), why.into())),
-        },
+    let chosen = match &vapp.hub {
+        Some(hub) if vapp.attempted => Chosen::Before(hub.clone()),
+        _ => choose(shared, claim, vapp).await?,
+    };
+    let hub = match &chosen {
+        Chosen::Now(hub) | Chosen::Before(hub) => hub.clone(),
+        Chosen::Nowhere(why) => return Ok(Outcome::Wait(Duration::from_secs(30), why.clone().into())),
     };
     // machines that were added later belong where the others are
-    if vapp.attempted {
+    if let Chosen::Before(_) = chosen {
         let late = at(Step::VappSpread, shared.store.vapp_spread(claim)).await?;
         late.into_iter().for_each(|vm| routed(vm, &hub));
     }
@@ -69,8 +70,16 @@ async fn move_on(shared: &Shared, claim: &Claim, from: VappId, moving: Moving) -
     }
 }
 
-/// The hub it goes to from now on, or why there is none yet.
-async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<std::result::Result<HubId, String>> {
+/// Where it goes.
+enum Chosen {
+    /// All its machines were told so.
+    Now(HubId),
+    /// Some of its machines were begun there; others may have come since.
+    Before(HubId),
+    Nowhere(String),
+}
+
+async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Chosen> {
     // a network of it may come to live elsewhere while it is chosen: then it follows
     for _ in 0..5 {
         let started = Instant::now();
@@ -85,12 +94,13 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<std::
             Placed::Lost => {
                 // its machines may have been begun meanwhile: it stays where they are
                 let now = shared.store.vapp_work(claim.id).await?.filter(|now| now.attempted);
-                return Ok(now.and_then(|now| now.hub).ok_or_else(|| placement::no_hub(&wish)));
+                let there = now.and_then(|now| now.hub).map(Chosen::Before);
+                return Ok(there.unwrap_or_else(|| Chosen::Nowhere(placement::no_hub(&wish))));
             }
         }
         let Some(hub) = placement.hub else {
             tracing::warn!(vapp_id = %vapp.id, "{}", placement.because);
-            return Ok(Err(placement.because));
+            return Ok(Chosen::Nowhere(placement.because));
         };
         // a place that is chosen again before anything was made there is no news
         for vm in vms.iter().filter(|vm| vm.hub.as_ref() != Some(&hub)) {
@@ -99,9 +109,9 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<std::
                 tracing::info!(machine = vm.name, kubevirtConfig = %hub, "Automatically assigned KubevirtConfig to machine");
             }
         }
-        return Ok(Ok(hub));
+        return Ok(Chosen::Now(hub));
     }
-    Ok(Err("Its networks came to live in different places again and again.".into()))
+    Ok(Chosen::Nowhere("Its networks came to live in different places again and again.".into()))
 }
 
 /// What is asked of hubs, and what follows from how they are now.
