@@ -99,6 +99,24 @@ async fn a_template_that_openshift_makes_is_deployed_powered_resized_renamed_and
 }
 
 #[tokio::test]
+async fn a_machine_that_is_deleted_by_hand_before_it_was_seen_is_said_to_be_and_not_waited_for() {
+    let stage = Stage::set().await;
+    let (_, id) = stage.asked("guests").await;
+    let web = stage.running(id).await.remove(1);
+    stage.hubs.kill_controller();
+    let db = &stage.app.db;
+    db.execute(&format!("update vms set uid = null, applied = null, obs_state = 'unknown' where id = '{}'", web.id))
+        .await;
+    assert!(stage.hubs.hub("one").remove(VMS.0, VMS.1, &web.namespace, &web.hub_name).unwrap());
+    stage.hubs.start_controller(&stage.app);
+    stage.app.domain.store.enqueue(model::Kind::Vm, web.id, stage.acme.id, "").await.unwrap();
+    let said =
+        format!("vms where id = '{}' and problem like '%deleted on the hub by hand as soon as it was made%'", web.id);
+    stage.until("word of it", async || db.count(&said).await == 1).await;
+    stage.gone(id).await;
+}
+
+#[tokio::test]
 async fn a_parameter_that_is_missing_or_wrong_is_said_beside_its_field() {
     let stage = Stage::set().await;
     let (form, admin) = (stage.guestbook().await, stage.app.sign_in("acme", "acme-admin").await);

@@ -35,6 +35,9 @@ pub(super) const MADE: &str = "The template's objects are being made.";
 pub(super) const GONE: &str =
     "What made it from its template was deleted on the hub by hand. Delete it and deploy it again.";
 
+pub(super) const DELETED: &str =
+    "It was deleted on the hub by hand as soon as it was made from its template. Delete it here, and deploy it again.";
+
 pub(super) fn failed(why: &str) -> String {
     let why = why.trim();
     let end = if why.ends_with('.') { "" } else { "." };

@@ -81,8 +81,11 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
     let uid = match &vm.uid {
         Some(uid) => uid.clone(),
         None => {
-            let made = match &vm.instance_of {
-                Some(_) => told!(at(Step::VmFind, find_ours(&client, &key, vm)).await),
+            let uid = match &vm.instance_of {
+                Some(_) => match told!(of_instance(&client, &key, vm).await) {
+                    Ok(uid) => uid,
+                    Err(not_there) => return Ok(not_there),
+                },
                 None => {
                     let vm = &match image::of_disks(shared, vm, hub).await? {
                         Ok(vm) => vm,
@@ -101,21 +104,8 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
                     if let Err(hub::Error::NotFound(_)) = &made {
                         return vdc::anew(shared, &client, vm.vdc, vm.org, &there).await;
                     }
-                    Some(told!(made.inspect_err(|e| failed(
-                        "Failed to create VirtualMachine in remote cluster",
-                        vm,
-                        e
-                    ))))
+                    told!(made.inspect_err(|e| failed("Failed to create VirtualMachine in remote cluster", vm, e)))
                 }
-            };
-            let Some(uid) = made else {
-                return Ok(
-                    match told!(at(Step::InstanceStand, instance::stand(&client, &there.namespace, vm.vapp)).await) {
-                        Stand::Failed(why) => Outcome::Failed(instance::failed(&why).into()),
-                        Stand::NotThere if vm.instance_made => Outcome::Failed(instance::GONE.into()),
-                        _ => Outcome::Wait(Duration::from_secs(5), instance::MADE.into()),
-                    },
-                );
             };
             if !at(Step::VmMade, shared.store.vm_made(claim, &uid)).await? {
                 // it was deleted meanwhile: then nobody else looks for what was just made
@@ -138,6 +128,24 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
         return disks::clear(shared, claim, vm, &machine).await;
     }
     apply::apply(shared, claim, vm, &machine).await
+}
+
+/// A machine that its template's instance makes; or why it is not there.
+async fn of_instance(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Result<String, Outcome>> {
+    if let Some(uid) = at(Step::VmFind, find_ours(client, key, vm)).await? {
+        return Ok(Ok(uid));
+    }
+    let stands = at(Step::InstanceStand, instance::stand(client, &key.namespace, vm.vapp)).await?;
+    Ok(Err(match stands {
+        Stand::Failed(why) => Outcome::Failed(instance::failed(&why).into()),
+        Stand::NotThere if vm.instance_made => Outcome::Failed(instance::GONE.into()),
+        // all of it was made: now or never
+        Stand::Ready => match find_ours(client, key, vm).await? {
+            Some(uid) => return Ok(Ok(uid)),
+            None => Outcome::Failed(instance::DELETED.into()),
+        },
+        Stand::NotThere | Stand::Pending => Outcome::Wait(Duration::from_secs(5), instance::MADE.into()),
+    }))
 }
 
 fn lost() -> Outcome {

@@ -54,6 +54,8 @@ const SOON: Duration = Duration::from_millis(500);
 const LOOKS: usize = 6;
 /// After so many refusals what is to be done once is given up.
 const ONCE_TRIES: i32 = 5;
+/// Until an instance that is missing may be there.
+const NOT_YET: Duration = Duration::from_secs(2);
 
 /// A machine where it is.
 pub(super) struct Machine<'a> {
@@ -137,6 +139,10 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         // what does not run can't be reset or paused, however often that is tried
         Err(e @ hub::Error::NotNow(_)) if claim.attempt >= ONCE_TRIES => {
             return Ok(Some(Outcome::Failed(e.message().into())));
+        }
+        // it may just be starting, or starting anew
+        Err(hub::Error::NotFound(_)) if claim.attempt < ONCE_TRIES => {
+            return Ok(Some(Outcome::Retry(Some(NOT_YET), "Nothing of it runs on its hub yet.".into())));
         }
         Err(hub::Error::Conflict(_)) => return Ok(None),
         Err(e) => return Ok(Some(refused(&e))),
