@@ -8,6 +8,7 @@ mod docs;
 mod fault;
 mod openapi;
 mod pending;
+mod purpose;
 mod routes;
 mod session;
 mod token;

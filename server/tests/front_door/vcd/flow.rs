@@ -187,6 +187,19 @@ async fn a_machine_is_changed_by_its_sections_and_reads_back_what_was_set() {
 }
 
 #[tokio::test]
+async fn a_vm_whose_medium_can_not_be_inserted_is_not_made() {
+    let c = Clients::set().await;
+    let medium = "http://x/api/media/0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92";
+    let body = format!(
+        "<CreateVmParams name=\"half\"><CreateVm name=\"half\"><VmSpecSection><NumCpus>1</NumCpus></VmSpecSection></CreateVm>\
+         <Media href=\"{medium}\"/></CreateVmParams>"
+    );
+    c.admin.post(&format!("{}/action/createVm", c.vdc()), &body).await.must(403);
+    let left = c.stage.app.db.count("vms where name = 'half' and deleted_at is null").await;
+    assert_eq!((left, c.stage.app.db.count("vapps where deleted_at is null").await), (0, 0));
+}
+
+#[tokio::test]
 async fn machines_are_added_to_a_vapp_and_taken_out_by_recomposing_it() {
     let c = Clients::set().await;
     let compose = format!("{}/action/composeVApp", c.vdc());

@@ -108,8 +108,17 @@ async fn instantiate(ask: Ask) -> Result<Answer> {
         wanted.each.insert(t.name.clone(), each);
     }
     let asked = vapp::deploy(ask.d(), &ask.actor, vdc, template.id, wanted).await?;
-    bridge_all(&ask, &asked, &body, &shop).await?;
+    let bridged = bridge_all(&ask, &asked, &body, &shop).await;
+    or_nothing(&ask, &asked, bridged).await?;
     made(&ask, asked, "vdcInstantiateVapp").await
+}
+
+/// A vApp that does not become what was asked for goes again: all of it or nothing, as far as that goes.
+async fn or_nothing(ask: &Ask, asked: &Asked, done: Result<()>) -> Result<()> {
+    if done.is_err() {
+        vapp::delete(ask.d(), &ask.actor, asked.vapp).await?;
+    }
+    done
 }
 
 /// A network for the whole vApp, without a word about single machines: the first card of each is on it.
@@ -178,11 +187,8 @@ async fn compose(ask: Ask) -> Result<Answer> {
         can::or_not_now(can::vm(&vm::get(ask.d(), &ask.actor, *vm).await?, Action::VmCopy))?;
     }
     let asked = recompose::compose(ask.d(), &ask.actor, vdc, words, made_of).await?;
-    if let Err(e) = filled(&ask, &asked, &body, &shop, inserts, &copies, on).await {
-        // all of it or nothing, as far as that goes: what it was to be made of does not fit into it
-        vapp::delete(ask.d(), &ask.actor, asked.vapp).await?;
-        return Err(e);
-    }
+    let filled = filled(&ask, &asked, &body, &shop, inserts, &copies, on).await;
+    or_nothing(&ask, &asked, filled).await?;
     made(&ask, asked, "vdcComposeVapp").await
 }
 
@@ -235,12 +241,18 @@ async fn clone(ask: Ask) -> Result<Answer> {
 async fn alone(ask: &Ask, vdc: VdcId, part: Part, disc: Option<TemplateId>) -> Result<Answer> {
     let asked = recompose::alone(ask.d(), &ask.actor, vdc, part).await?;
     if let Some(disc) = disc {
-        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, asked.vapp).await?;
-        for vm in &vms {
-            discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
-        }
+        let inserted = insert(ask, &asked, disc).await;
+        or_nothing(ask, &asked, inserted).await?;
     }
     task::accepted(ask, asked.task).await
+}
+
+async fn insert(ask: &Ask, asked: &Asked, disc: TemplateId) -> Result<()> {
+    let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, asked.vapp).await?;
+    for vm in &vms {
+        discs::insert(ask.d(), &ask.actor, vm.id, disc).await?;
+    }
+    Ok(())
 }
 
 async fn create_vm(ask: Ask) -> Result<Answer> {
