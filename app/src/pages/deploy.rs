@@ -26,6 +26,7 @@ use leptos::prelude::*;
 use model::{
     Action, Error, Kind, Problems, Result, can,
     decide::authorize,
+    disk::MOST_MB,
     guest::GuestSettings,
     name,
     network::Network,
@@ -359,6 +360,9 @@ fn size_of(values: &Values, m: &TemplateVm) -> (Size, Vec<(&'static str, String)
     if size.disk_mb.is_some_and(|mb| mb < first) {
         problems.add("disk", format!("The disk of {} can't be smaller than the template's {} GB.", m.name, gb(first)));
     }
+    if size.disk_mb.is_some_and(|mb| mb > MOST_MB) {
+        problems.add("disk", format!("The disk of {} can be 64 TB large at most.", m.name));
+    }
     if size.sizing.is_none() {
         check_size(size.cpus.unwrap_or(m.cpus), size.memory_mb.unwrap_or(m.memory_mb), &mut problems);
     }
@@ -439,6 +443,6 @@ pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
     })?;
     Ok(Done::new(
         visit.at(format!("/vapps/{}", made.vapp)),
-        format!("vApp {name} is asked for. It is made as soon as there is room for it."),
+        format!("vApp {name} is asked for. Its page shows how far it is."),
     ))
 }

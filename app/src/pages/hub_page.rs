@@ -46,7 +46,7 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
         {check_section(&visit, &h)}
         {differences}
         {room_section(&h)}
-        <div class="cols-2">{tenants} {placement}</div>
+        {tenants} {placement}
         {strangers}
         {faults}
     }

@@ -5,7 +5,7 @@ use crate::{
 };
 use leptos::prelude::*;
 use model::{
-    vapp::{Vapp, VappState, VmCounts},
+    vapp::{Vapp, VappState},
     vm::{Vm, VmState},
 };
 use time::{OffsetDateTime, UtcOffset, macros::format_description};
@@ -59,12 +59,12 @@ pub(super) fn vapp_says(vapp: &Vapp, vms: &[Vm]) -> AnyView {
     };
     let rest = match n.all {
         0 => String::new(),
-        _ => format!("{}{changes}.", running_of(&n)),
+        _ => format!("{}{changes}.", running_of(vapp)),
     };
     // what `rest` says already is not said twice
     let counted = matches!(vapp.state(), VappState::Mixed | VappState::Changing) && !vapp.stale();
     let more = [Some(more).filter(|m| !m.is_empty() && !counted), start_order(vms)];
-    let (word, more) = (format!("{word}."), more.into_iter().flatten().collect::<Vec<_>>().join(" "));
+    let (word, more) = (format!("{word}."), more.into_iter().flatten().collect::<Vec<_>>().join(" · "));
     view! { <Says shape tone word rest more /> }.into_any()
 }
 
@@ -158,8 +158,11 @@ fn vm_reason(vm: &Vm, state: VmState) -> String {
     }
 }
 
-fn running_of(n: &VmCounts) -> String {
-    some_of(n.running.unsigned_abs(), n.all.unsigned_abs(), ("VM", "VMs"), ("runs", "run"))
+/// Nobody has seen yet what was asked of a hub that is silent.
+fn running_of(vapp: &Vapp) -> String {
+    let n = vapp.vms;
+    let running = if vapp.stale() { n.seen_running } else { n.running };
+    some_of(running.unsigned_abs(), n.all.unsigned_abs(), ("VM", "VMs"), ("runs", "run"))
 }
 
 fn vapp_looks(vapp: &Vapp) -> Looks {
@@ -174,7 +177,11 @@ fn vapp_looks(vapp: &Vapp) -> Looks {
         VappState::Failed => (Shape::Diamond, Tone::Bad),
     };
     if vapp.stale() {
-        let shape = if n.running > 0 { Shape::Stale } else { Shape::StaleOff };
+        let shape = if n.seen_running > 0 { Shape::Stale } else { Shape::StaleOff };
+        let word = match state {
+            VappState::Changing if n.seen_running == n.all => VappState::Running.label(),
+            _ => word,
+        };
         let more = match state {
             VappState::Changing | VappState::Deleting => "what was asked for is queued · hub unreachable",
             _ => "last known · hub unreachable",
@@ -187,7 +194,7 @@ fn vapp_looks(vapp: &Vapp) -> Looks {
         VappState::Failed => {
             listed([some(n.failed, "failed"), some(n.missing, "missing")].into_iter().flatten().collect())
         }
-        VappState::Mixed | VappState::Changing => Some(running_of(&n)),
+        VappState::Mixed | VappState::Changing => Some(running_of(vapp)),
         _ => None,
     };
     Looks { shape, tone, word, more: more.unwrap_or_default(), plate: state == VappState::Failed }

@@ -59,6 +59,8 @@ pub struct Vapp {
 pub struct VmCounts {
     pub all: i64,
     pub running: i64,
+    /// Those that ran when they were last seen, whatever has been asked of them since.
+    pub seen_running: i64,
     pub stopped: i64,
     pub suspended: i64,
     pub failed: i64,
@@ -132,7 +134,10 @@ impl VmCounts {
         for state in states {
             n.all += 1;
             match state {
-                VmState::Running | VmState::Migrating => n.running += 1,
+                VmState::Running | VmState::Migrating => {
+                    n.running += 1;
+                    n.seen_running += 1;
+                }
                 VmState::Stopped => n.stopped += 1,
                 VmState::Suspended => n.suspended += 1,
                 VmState::Failed => n.failed += 1,

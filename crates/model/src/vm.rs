@@ -549,7 +549,7 @@ impl VmSpec {
                 let what = "Choose its size, at least that of what it is made from.";
                 problems.add("disk", format!("Nobody said how large the disk {} is. {what}", disk.name));
             } else if !(1..=MOST_MB).contains(&disk.size_mb) {
-                problems.add("disk", format!("Disk {} is from 1 MB to 64 TB.", disk.name));
+                problems.add("disk", format!("The disk {} can be from 1 MB to 64 TB large.", disk.name));
             }
         }
         if self.disks.len() > MOST_IN_VM {

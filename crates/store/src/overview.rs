@@ -84,7 +84,7 @@ impl Store {
         b.push(", ");
         let machine = ("org_id", vm::SQL.owner);
         let (here, running, failed) =
-            (vm::SQL.living_and(""), vm::SQL.living_and(vm::RUNNING), vm::SQL.living_and(vm::FAILED));
+            (vm::SQL.living_and(""), vm::SQL.living_and(vm::SEEN_RUNNING), vm::SQL.living_and(vm::FAILED));
         count(&mut b, "vms", of.vms, "vms", machine, &here);
         b.push(", ");
         count(&mut b, "running_vms", of.vms, "vms", machine, &running);

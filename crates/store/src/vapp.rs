@@ -37,6 +37,7 @@ const SQL: ListSql = ListSql {
     from: "vapps t join organizations o on o.id = t.org_id join vdcs d on d.id = t.vdc_id left join users u on u.id = t.owner_id \
            left join hubs h on h.id = t.hub_id left join leases l on l.object_id = t.id cross join lateral (select count(*) as vms, \
            count(*) filter (where obs_state in ('running', 'migrating') and power = 'on') as running, \
+           count(*) filter (where obs_state in ('running', 'migrating')) as seen_running, \
            count(*) filter (where obs_state = 'stopped' and (power = 'off' or outside <> '' or problem <> '')) as stopped, \
            count(*) filter (where obs_state = 'suspended' and power = 'suspended') as suspended, \
            count(*) filter (where obs_state = 'failed' or (problem <> '' and obs_state = '')) as failed, \
@@ -161,6 +162,7 @@ struct Row {
     deleted: bool,
     vms: i64,
     running: i64,
+    seen_running: i64,
     stopped: i64,
     suspended: i64,
     failed: i64,
@@ -200,6 +202,7 @@ fn read(r: Row) -> Result<Vapp> {
         vms: VmCounts {
             all: r.vms,
             running: r.running,
+            seen_running: r.seen_running,
             stopped: r.stopped,
             suspended: r.suspended,
             failed: r.failed,

@@ -60,6 +60,8 @@ pub(crate) const SQL: ListSql = ListSql {
 
 /// As people count them, and as the filter by state has them.
 pub(crate) const RUNNING: &str = " and t.obs_state in ('running', 'migrating') and t.power = 'on'";
+/// Those that ran when they were last seen, whatever has been asked of them since.
+pub(crate) const SEEN_RUNNING: &str = " and t.obs_state in ('running', 'migrating')";
 pub(crate) const FAILED: &str = " and (t.obs_state in ('failed', 'missing') or (t.problem <> '' and t.obs_state = ''))";
 
 #[derive(FromRow)]

@@ -213,8 +213,8 @@ const ENDS: [(&str, &str); 69] = [
         "Whether guests are customized: kept and read back; guests are told what their VM's settings say",
     ),
     // what many things have
-    ("controlAccess", "Whom it is shared with"),
     ("action/controlAccess", "Share it with users of the organization"),
+    ("controlAccess", "Whom it is shared with"),
     ("owner", "Who owns it. Give it to another user of the organization"),
     ("metadata", "Its metadata. Add to it, or change what is there"),
     ("metadata/{key}", "One entry that everybody may see"),

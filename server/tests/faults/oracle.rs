@@ -279,10 +279,13 @@ impl Now {
             let row = match *resource {
                 // the rest of it is told by its namespace
                 "userdefinednetworks" if name(object) == "ssvirt-own" => {
-                    self.vdcs.iter().find(|v| text(v, "id") == vdc)
+                    self.vdcs.iter().filter(|v| text(v, "id") == vdc).max_by_key(|v| text(v, "hub_id") == *hub)
                 }
                 "userdefinednetworks" => self.networks.get(&label(object, "ssvirt.io/network-id")),
-                "namespaces" => self.vdcs.iter().find(|v| text(v, "id") == vdc),
+                // a row for each hub it is on
+                "namespaces" => {
+                    self.vdcs.iter().filter(|v| text(v, "id") == vdc).max_by_key(|v| text(v, "hub_id") == *hub)
+                }
                 _ if !vm.is_empty() => self.vms.get(&vm),
                 _ => self.vapps.get(&vapp),
             };
