@@ -210,6 +210,7 @@ pub fn together(each: Vec<(String, Verdict)>) -> Verdict {
     let all = i16::try_from(each.len()).unwrap_or(i16::MAX).max(1);
     let mut sum = 0_i16;
     let (mut waits, mut failed, mut said) = (Vec::new(), Vec::new(), Vec::new());
+    let mut silent: Vec<String> = Vec::new();
     for (name, one) in each {
         match one {
             Verdict::Done => sum += 100 / all,
@@ -220,9 +221,15 @@ pub fn together(each: Vec<(String, Verdict)>) -> Verdict {
             Verdict::Failed(why) => failed.push(format!("{name}: {why}")),
             Verdict::Open { progress, message } => {
                 sum += progress.unwrap_or(0) / all;
-                waits.push(if message.is_empty() { name } else { format!("{name}: {message}") });
+                match message.is_empty() {
+                    true => silent.push(name),
+                    false => waits.push(format!("{name}: {message}")),
+                }
             }
         }
+    }
+    if !silent.is_empty() {
+        waits.push(format!("Still to come: {}.", silent.join(", ")));
     }
     if !waits.is_empty() {
         let message = failed.into_iter().chain(waits).collect::<Vec<_>>().join(" ");

@@ -182,7 +182,8 @@ fn the_most_telling_problem_is_shown() {
     pending["status"] = json!({"phase": "Scheduling", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]});
     object["status"] = json!({"printableStatus": "ErrorUnschedulable"});
     let seen = observe(&vm(&object).expect("a VM"), instance(&pending).as_ref(), None);
-    assert_eq!(seen.problem.as_deref(), Some("Unschedulable: 0/3 nodes are available"));
+    let said = "No node of its hub has room for it. Make it smaller, or ask your provider. The hub says: 0/3 nodes are available";
+    assert_eq!(seen.problem.as_deref(), Some(said));
     // left over from the last run
     object["status"] = json!({"printableStatus": "Stopped", "conditions": [{"type": "Synchronized", "status": "False", "reason": "x"}]});
     assert_eq!(observe(&vm(&object).expect("a VM"), None, None).problem, None);

@@ -158,9 +158,9 @@ pub fn vm(object: &Value) -> Option<VmPart> {
         },
         // copied from the instance, and left there when it is gone
         problem: failure
-            .or(unscheduled.filter(|_| running))
-            .or(unsynced.filter(|_| running))
             .map(because)
+            .or(unscheduled.filter(|_| running).map(no_room))
+            .or(unsynced.filter(|_| running).map(because))
             .filter(|p| !p.is_empty()),
         changing: list(object, "/status/stateChangeRequests").next().is_some(),
         snapshot_in_progress: some(object, "/status/snapshotInProgress").is_some(),
@@ -176,6 +176,16 @@ pub fn vm(object: &Value) -> Option<VmPart> {
         form: form(object),
         meta,
     })
+}
+
+/// The scheduler's words come after ours: they speak of nodes.
+fn no_room(unscheduled: &Value) -> String {
+    if text(unscheduled, "/reason") != "Unschedulable" {
+        return because(unscheduled);
+    }
+    let said = text(unscheduled, "/message");
+    let why = if said.is_empty() { String::new() } else { format!(" The hub says: {said}") };
+    format!("No node of its hub has room for it. Make it smaller, or ask your provider.{why}")
 }
 
 fn asked_size(vm: &Value) -> AskedSize {
@@ -279,7 +289,7 @@ pub fn instance(object: &Value) -> Option<InstancePart> {
         memory_mb: memory.iter().find_map(|p| quantity::mib(&quantity::of(at(object, p)?)?)),
         agent_connected: holds(object, "AgentConnected"),
         live_migratable: holds(object, "LiveMigratable"),
-        problem: unscheduled.or(unsynced).map(because).filter(|p| !p.is_empty()),
+        problem: unscheduled.map(no_room).or(unsynced.map(because)).filter(|p| !p.is_empty()),
         meta,
     })
 }
