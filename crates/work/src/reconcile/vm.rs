@@ -39,6 +39,7 @@ use hub::{
     },
 };
 use model::Result;
+use serde_json::Value;
 use std::time::Duration;
 use store::{Claim, Place, VmWork};
 use wanted::shaped;
@@ -132,7 +133,7 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
 
 /// A machine that its template's instance makes; or why it is not there.
 async fn of_instance(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Result<String, Outcome>> {
-    if let Some(uid) = at(Step::VmFind, find_ours(client, key, vm)).await? {
+    if let Some(uid) = at(Step::VmFind, find_living(client, key, vm)).await? {
         return Ok(Ok(uid));
     }
     let stands = at(Step::InstanceStand, instance::stand(client, &key.namespace, vm.vapp)).await?;
@@ -140,7 +141,7 @@ async fn of_instance(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Res
         Stand::Failed(why) => Outcome::Failed(instance::failed(&why).into()),
         Stand::NotThere if vm.instance_made => Outcome::Failed(instance::GONE.into()),
         // all of it was made: now or never
-        Stand::Ready => match find_ours(client, key, vm).await? {
+        Stand::Ready => match find_living(client, key, vm).await? {
             Some(uid) => return Ok(Ok(uid)),
             None => Outcome::Failed(instance::DELETED.into()),
         },
@@ -192,12 +193,24 @@ async fn make(client: &Client, vm: &VmWork, there: &Place, told: &Told, wanted: 
 
 /// What stands under its name on the hub, if it is ours: made by OpenShift, or by a call whose answer was lost.
 async fn find_ours(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Option<String>> {
+    Ok(ours(client, key, vm).await?.and_then(|found| found["metadata"]["uid"].as_str().map(str::to_owned)))
+}
+
+async fn ours(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Option<Value>> {
     match client.get(&VIRTUAL_MACHINES, key).await {
-        Ok(found) if found["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str() => {
-            Ok(found["metadata"]["uid"].as_str().map(str::to_owned))
-        }
+        Ok(found) if found["metadata"]["labels"][VM_ID] == vm.id.to_string().as_str() => Ok(Some(found)),
         Ok(_) => Err(hub::Error::NameTaken(format!("VirtualMachine {key}"))),
         Err(hub::Error::NotFound(_)) => Ok(None),
         Err(e) => Err(e),
+    }
+}
+
+/// The same of one that stays: what is on its way out is waited out, and never taken for the one that is to be there.
+async fn find_living(client: &Client, key: &Key, vm: &VmWork) -> hub::Result<Option<String>> {
+    match ours(client, key, vm).await? {
+        Some(found) if !found["metadata"]["deletionTimestamp"].is_null() => {
+            Err(hub::Error::BeingDeleted(format!("VirtualMachine {key}")))
+        }
+        found => Ok(found.and_then(|found| found["metadata"]["uid"].as_str().map(str::to_owned))),
     }
 }
