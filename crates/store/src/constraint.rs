@@ -101,6 +101,10 @@ pub(crate) fn mapped(e: sqlx::Error) -> Error {
                     Some(field) => Error::field(field, "This value is outside what is possible."),
                     None => internal(&e),
                 },
+                // PostgreSQL keeps every character but this one
+                _ if matches!(&*code, "22021" | "22P05") => Error::BadRequest(
+                    "A text has the character U+0000 in it, which can't be kept. Leave it out.".into(),
+                ),
                 _ if unavailable_code(&code) => unavailable(&e),
                 _ => internal(&e),
             }

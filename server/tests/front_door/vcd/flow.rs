@@ -187,6 +187,14 @@ async fn a_machine_is_changed_by_its_sections_and_reads_back_what_was_set() {
 }
 
 #[tokio::test]
+async fn a_character_that_can_not_be_kept_is_refused_and_no_error_of_ours() {
+    let c = Clients::set().await;
+    let body = r#"{"tag": "a\u0000b", "entities": []}"#;
+    let said = c.admin.put("/cloudapi/1.0.0/securityTags/tag", body).await.must(400);
+    assert!(said.text.contains("U+0000"), "{}", said.text);
+}
+
+#[tokio::test]
 async fn a_vm_whose_medium_can_not_be_inserted_is_not_made() {
     let c = Clients::set().await;
     let medium = "http://x/api/media/0192c3b0-9a10-7f44-a5d2-3e6b8c1f0d92";
