@@ -111,10 +111,10 @@ def secrets(browser):
     return {'SSVIRT_PASSWORD': browser.password, 'NEW_PASSWORD': NEW_PASSWORD}
 
 
-def run_curl(browser, page, script):
+def run_curl(browser, page, script, waits=True):
     said = ran(['sh', '-c', f"set -eu\n{code(page, 'curl', 'data-sign-in')}\n{script}"], secrets(browser))
     task = re.search(r'/api/task/([0-9a-f-]{36})', said)
-    if task:
+    if task and waits:
         wait = (f"set -eu\n{code(page, 'curl', 'data-sign-in')}\n"
                 f"for i in $(seq 60); do curl -sS -H \"Authorization: Bearer $SSVIRT_TOKEN\" -H 'Accept: application/*+xml;version=39.0' "
                 f"{A.host}/api/task/{task[1]} >task; grep -qE 'status=\"(queued|preRunning|running)\"' task || break; sleep 1; done; cat task")
@@ -228,8 +228,8 @@ def called(name, key, tool='curl'):
     return f'{name}-{key}{tool[0]}-{RUN}'
 
 
-def shows(what, browser, path, without=()):
-    """An object's page: what is printed finds the object."""
+def shows(what, browser, path, without=(), says=None):
+    """An object's page: what is printed finds the object, which says its id, or what is given."""
     for tool in TOOLS:
         @suite.step(f'{what}: {tool}')
         def _():
@@ -240,10 +240,11 @@ def shows(what, browser, path, without=()):
                 check(script is None, 'it prints something')
                 return 'says that there is none'
             check(script, 'it prints nothing')
-            thing = at.rsplit('/', 1)[1]
+            thing = says or (re.findall(r'[0-9a-f]{8}-[0-9a-f-]{27}', at) or [''])[-1]
             if tool == 'curl':
-                said = run_curl(browser, page, script)
-                check(thing in said or thing == 'organization', f'{thing} is not in {said[:200]}')
+                # what has only begun does not end by being looked at
+                said = run_curl(browser, page, script, waits=not says)
+                check(thing in said, f'{thing} is not in {said[:200]}')
             elif tool == 'vcd-cli':
                 run_vcd(browser, page, script)
             else:
@@ -331,6 +332,15 @@ def _():
     kept['task'] = re.search(r'href="(%s/tasks/[^"?]+)"' % tenant, CUSTOMER.get(f'{tenant}/tasks'))[1]
 
 
+@once('where the affinity rule is, and an upload that has only begun')
+def _():
+    page = CUSTOMER.get(f"{tenant}/vdcs/{kept['vdc']}")
+    row = page[page.index(called('my-rule', 'f')):]
+    kept['rule'] = re.search(r'href="(%s/affinity/[^"]+/edit)"' % tenant, row)[1]
+    at, _ = CUSTOMER.post(kept['shelf'] + '/upload', {'name': f'begun-{RUN}', 'kind': 'media'})
+    kept['upload'] = at.removeprefix(A.host).split('?')[0]
+
+
 shows('its vApp', CUSTOMER, at('vapp'))
 shows('its VM', CUSTOMER, at('vm'))
 makes('s', 'a snapshot', CUSTOMER, at('vm', '/snapshots/new'), without=('terraform',))
@@ -375,6 +385,8 @@ shows('a predefined role', CUSTOMER, lambda: CUSTOMER.find(f'{tenant}/roles', 'v
 shows('its VDC', CUSTOMER, lambda: f"{tenant}/vdcs/{kept['vdc']}")
 shows('the organization itself', CUSTOMER, f'{tenant}/organization')
 shows('a task', CUSTOMER, at('task'), without=('terraform',))
+shows('its affinity rule', CUSTOMER, at('rule'), without=('vcd-cli',))
+shows('an upload that has begun', CUSTOMER, at('upload'), without=('vcd-cli', 'terraform'), says=f'begun-{RUN}')
 
 
 @once('the vApp is powered off')

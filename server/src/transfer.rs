@@ -2,7 +2,7 @@
 //! do, and `POST /transfer/<link>` for a form without any script. The link is the leave to send: random, for one upload, and
 //! of no use after its end. Bodies are as long as images are, so the limits for pages do not hold here; others do.
 use crate::{AppState, edge::Problem};
-use app::portal::status;
+use app::{pages::sign_in::own_path, portal::status};
 use axum::{
     Router,
     body::Body,
@@ -155,7 +155,7 @@ async fn form(
                     return problem(e);
                 }
                 // only to a page of our own
-                let back = if back.starts_with('/') && !back.starts_with("//") { back.as_str() } else { "/" };
+                let back = if own_path(&back) { back.as_str() } else { "/" };
                 return (StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response();
             }
             Ok(Some(_)) => {}

@@ -131,7 +131,14 @@ fn browser_lints() -> Result<()> {
 }
 
 fn cargo_tests(database_url: &str) -> Result<Count> {
-    count_lines(cargo().args(["test", "--workspace", "--no-fail-fast"]).env("DATABASE_URL", database_url))
+    // most of their time they wait: for hubs, leases and what comes by itself
+    let at_once = std::thread::available_parallelism().map_or(4, |cores| 2 * cores.get());
+    count_lines(
+        cargo()
+            .args(["test", "--workspace", "--no-fail-fast"])
+            .env("DATABASE_URL", database_url)
+            .env("RUST_TEST_THREADS", at_once.to_string()),
+    )
 }
 
 /// Passes the output on and sums up what each test binary says of itself.

@@ -5,7 +5,7 @@ use super::{
     live::Link,
     morph,
 };
-use leptos::prelude::{Effect, RwSignal, Set, set_timeout, window};
+use leptos::prelude::{Effect, RwSignal, Set, set_interval_with_handle, set_timeout, window};
 use std::{
     cell::{Cell, RefCell},
     time::Duration,
@@ -16,6 +16,8 @@ use web_sys::{EventSource, Headers, PageTransitionEvent, RequestInit, Response};
 
 /// At most one refresh in this time, however many events come.
 const CALM: Duration = Duration::from_millis(150);
+/// Words such as "2 min ago" grow old though nothing happens.
+const AGES: Duration = Duration::from_secs(20);
 /// Before a stream that the server refused is tried again.
 const PAUSE: Duration = Duration::from_secs(3);
 
@@ -37,6 +39,15 @@ pub(super) fn start(link: RwSignal<Link>) {
     // An effect runs after the markup is hydrated.
     Effect::new(move |_| {
         connect(link);
+        // not where a form is filled in: it has nothing that grows old and is looked at
+        let _ = set_interval_with_handle(
+            || {
+                if follows() && !document().hidden() {
+                    changed()
+                }
+            },
+            AGES,
+        );
         // A hidden tab holds no stream: over HTTP/1.1 a browser has six connections for all tabs together.
         on(&document(), "visibilitychange", move |_| if document().hidden() { disconnect() } else { resume(link) });
         // A page with an open stream is not kept for the back button.
@@ -94,11 +105,15 @@ fn changed() {
     }
 }
 
+/// A form stays whatever happens: what was typed can still be sent.
+fn follows() -> bool {
+    matches!(document().query_selector("#page[data-live]"), Ok(Some(_)))
+}
+
 async fn refresh() {
     TURN.set(Turn::Fetching);
     if let Ok((response, html)) = fetch_page().await {
-        // A form stays whatever happens: what was typed can still be sent.
-        let follows = matches!(document().query_selector("#page[data-live]"), Ok(Some(_)));
+        let follows = follows();
         if response.redirected() {
             // The session ended, or the thing is elsewhere now.
             if follows {

@@ -39,8 +39,8 @@ struct List {
 fn list(kind: Kind) -> List {
     let list = |on, at, one, many, with| List { on, at, things: at, one, many, with };
     match kind {
-        Kind::Vapp => list(vapp::ON, vapp::LIST, "vApp", "vApps", ", with its disks"),
-        Kind::Vm => list(vm::ON, vm::LIST, "VM", "VMs", ", with its disks"),
+        Kind::Vapp => list(vapp::ON, vapp::LIST, "vApp", "vApps", ", with the disks of its own"),
+        Kind::Vm => list(vm::ON, vm::LIST, "VM", "VMs", ", with the disks of its own"),
         Kind::Disk => list(disk::ON, disk::LIST, "disk", "disks", ", with all that is on it"),
         Kind::Network => list(network::ON, network::LIST, "network", "networks", ""),
         _ => List {
@@ -69,8 +69,14 @@ fn offers(kind: Kind, what: &str) -> bool {
     }
 }
 
-/// The bar below a list, and the form itself: row menus are forms too, so the boxes belong to it by name.
-pub(super) fn bar(visit: &Visit, kind: Kind) -> AnyView {
+/// A list with the bar over its head, which shows when something is chosen. The bar comes after the list, as it is read; it is the
+/// form itself: row menus are forms too, so the boxes belong to it by name.
+pub(super) fn with_bar(visit: &Visit, kind: Kind, table: impl IntoView) -> AnyView {
+    let bar = bar(visit, kind);
+    view! { <div class="picks">{table} {bar}</div> }.into_any()
+}
+
+fn bar(visit: &Visit, kind: Kind) -> impl IntoView + use<> {
     let action = visit.at(format!("{}/bulk", list(kind).things));
     let buttons = BUTTONS.iter().filter(|(value, _)| offers(kind, value)).map(|(value, label)| {
         let class = if *value == "delete" { "btn small danger" } else { "btn small" };
@@ -81,11 +87,10 @@ pub(super) fn bar(visit: &Visit, kind: Kind) -> AnyView {
     let buttons = buttons.collect_view();
     view! {
         <form id=FORM method="post" action=action class="bulk acts">
-            <span class="muted">"With what is chosen:"</span>
+            <span class="chosen">"With what is chosen"</span>
             {buttons}
         </form>
     }
-    .into_any()
 }
 
 /// What a post led to.

@@ -196,8 +196,8 @@ async fn page(visit: Visit) -> Result<Sheet> {
     } else if page.items.is_empty() {
         view! { <Empty title="No template fits">"Search for something else."</Empty> }.into_any()
     } else {
-        let bar = picks.then(|| bulk::bar(&visit, Kind::Template));
-        view! { <Table caption="Templates" heads list=true>{rows}</Table> {bar} }.into_any()
+        let table = view! { <Table caption="Templates" heads list=true>{rows}</Table> };
+        if picks { bulk::with_bar(&visit, Kind::Template, table) } else { table.into_any() }
     };
     let find = (c.templates > 0).then(|| search(&visit));
     let upload = (may(&visit, &c, Action::TemplateUpload) && !c.from_hubs).then(|| {

@@ -15,8 +15,10 @@ use leptos::prelude::*;
 use model::{
     Action, Error, Result, VappId, VdcId, can,
     list::{ListQuery, MAX_LIMIT, VAPPS},
+    nic::Attach,
     vapp::Vapp,
     vdc::Vdc,
+    vm::Vm,
 };
 
 const LABELS: &[(&str, &str)] = &[
@@ -50,6 +52,30 @@ fn unless(why: Option<String>, back: &str, form: impl FnOnce() -> AnyView) -> An
 const WHAT_A_COPY_IS: &str = "Its disks are copied while it stays stopped. The copy has MACs and addresses of its own; NICs on networks that \
      it does not reach are left unplugged, and independent disks stay where they are.";
 
+/// What does not come along to another VDC.
+fn stays_behind(vms: &[Vm]) -> AnyView {
+    let names = |has: &dyn Fn(&Vm) -> bool| {
+        vms.iter().filter(|vm| has(vm)).map(|vm| vm.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let snapshots = names(&|vm| vm.snapshots > 0);
+    let disks: Vec<&str> =
+        vms.iter().flat_map(|vm| &vm.disks).filter(|d| d.independent).map(|d| d.name.as_str()).collect();
+    let on_networks = names(&|vm| vm.nics.iter().any(|n| matches!(n.spec.attach, Attach::Network(_))));
+    let lines: Vec<String> = [
+        (!snapshots.is_empty()).then(|| format!("The snapshots of {snapshots} are not copied, and go with the original.")),
+        (!disks.is_empty()).then(|| format!("Independent disks stay in their VDC, in no VM: {}.", disks.join(", "))),
+        (!on_networks.is_empty()).then(|| format!("NICs on networks that the other VDC does not reach are left unplugged: look at those of {on_networks} afterwards.")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if lines.is_empty() {
+        return ().into_any();
+    }
+    let lines = lines.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
+    view! { <Note tone=Tone::Warn>{lines}</Note> }.into_any()
+}
+
 async fn vdcs_of(visit: &Visit, v: &Vapp, moves: bool) -> Result<Vec<Vdc>> {
     let all = open_vdcs(visit).await?;
     Ok(all.into_iter().filter(|d| d.org == v.org && !(moves && d.id == v.vdc)).collect())
@@ -64,7 +90,7 @@ async fn vapp_page(visit: Visit, action: Action) -> Result<Sheet> {
     let (word, lede) = match moves {
         true => (
             "Move",
-            "It is copied to the other VDC, and deleted here when all of it is there. Its VMs keep their MACs and get new addresses.",
+            "It is copied to the other VDC, and deleted here when all of it is there. Its VMs keep their MACs, and storage policies that the other VDC has too; they get new addresses.",
         ),
         false => ("Copy", WHAT_A_COPY_IS),
     };
@@ -89,7 +115,11 @@ async fn vapp_page(visit: Visit, action: Action) -> Result<Sheet> {
         .into_any()
     });
     let title = format!("{word} {}", v.name);
-    let body = view! { <PageHead title=title.clone() lede /> {form} }.into_any();
+    let behind = match moves {
+        true => stays_behind(&vapps::with_vms(visit.domain(), &visit.actor, v.id).await?.1),
+        false => ().into_any(),
+    };
+    let body = view! { <PageHead title=title.clone() lede /> {behind} {form} }.into_any();
     let chosen = fill.value("vdc", v.vdc.to_string());
     let into = vdcs.iter().find(|d| d.id.to_string() == chosen).or(vdcs.first()).filter(|_| !moves);
     let code = into.map(|d| code::vapp::copy(&visit.site(), &v, d, &fill.value("name", format!("{} copy", v.name))));
@@ -136,7 +166,7 @@ async fn vm_page(visit: Visit, action: Action) -> Result<Sheet> {
         true => (
             "Move",
             "In its VDC it goes as it is, with its disks, NICs and addresses, and runs on. To another VDC it is copied while it is stopped, and \
-             deleted here when all of it is there; it keeps its MACs and gets new addresses.",
+             deleted here when all of it is there; it keeps its MACs, and storage policies that the other VDC has too, and gets new addresses.",
         ),
         false => ("Copy", WHAT_A_COPY_IS),
     };
@@ -162,7 +192,9 @@ async fn vm_page(visit: Visit, action: Action) -> Result<Sheet> {
         .into_any()
     });
     let title = format!("{word} {}", m.name);
-    let body = view! { <PageHead title=title.clone() lede /> {form} }.into_any();
+    let leaves = moves && targets.iter().any(|v| v.vdc != m.vdc);
+    let behind = if leaves { stays_behind(std::slice::from_ref(&m)) } else { ().into_any() };
+    let body = view! { <PageHead title=title.clone() lede /> {behind} {form} }.into_any();
     let crumbs: Vec<Crumb> = vm::crumbs_below(&visit, &m, word);
     let chosen = fill.value("vapp", m.vapp.to_string());
     let into = targets.iter().find(|v| v.id.to_string() == chosen).or(targets.first()).filter(|_| !moves);

@@ -2,6 +2,7 @@
 use super::{
     catalog::ON,
     choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
+    deploy_into,
     form_error::form_error,
     guest_fields::{self, preview_section},
     nic_fields,
@@ -33,6 +34,7 @@ use model::{
     parameter::Parameter,
     sizing::VdcSizing,
     template::{Template, TemplateVm},
+    vapp::Vapp,
     vdc::Vdc,
     vm::check_size,
 };
@@ -65,15 +67,17 @@ pub(super) async fn page(visit: Visit) -> Result<Sheet> {
 pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Result<Sheet> {
     authorize(&visit.actor, Action::VappCreate, mine(&visit))?;
     let (t, version) = chosen(&visit).await?;
-    let vdcs = open_vdcs(&visit).await?;
-    let networks = networks(&visit, &vdcs).await?;
+    let into = deploy_into::chosen(&visit).await?;
+    let vdcs = open(&visit, into.as_ref()).await?;
+    let networks = networks(&visit, &vdcs, into.as_ref()).await?;
     let sizings = sizing::choices(visit.domain(), &vdcs.iter().map(|v| v.id).collect::<Vec<_>>()).await?;
     let storage = policies(&visit, &vdcs).await?;
     let title = match version {
         Some(number) => format!("Deploy {}, version {number}", t.name),
         None => format!("Deploy {}", t.name),
     };
-    let form = match can::template(&t, Action::VappCreate) {
+    let possible = can::template(&t, Action::VappCreate);
+    let form = match possible.and(into.as_ref().and_then(|v| deploy_into::refused(&visit, v, &t)).map_or(Ok(()), Err)) {
         // a form that came back says it itself, and keeps what was typed
         Err(why) if !visit.fill().returned() => {
             let text = format!("Not now: {why}");
@@ -83,22 +87,33 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
         _ if vdcs.is_empty() => no_vdc(&visit),
         _ => {
             let fill = visit.fill();
-            let hint =
-                if t.vms.len() == 1 { "Of the vApp and its VM. Unique in its VDC." } else { "Unique in its VDC." };
-            let names = name_fields(&fill, "", "", hint);
-            let to = format!(
-                "{}{}",
-                href(&visit, &t, "/deploy"),
-                version.map(|n| format!("?version={n}")).unwrap_or_default()
-            );
+            let hint = match (&into, t.vms.len()) {
+                (Some(_), _) => "Unique in the vApp. The guest's host name is made from it.",
+                (None, 1) => "Of the vApp and its VM. Unique in its VDC.",
+                (None, _) => "Unique in its VDC.",
+            };
+            // several keep their own names, and the vApp has one
+            let named = into.is_none() || t.vms.len() == 1;
+            let names = named.then(|| {
+                let names = name_fields(&fill, "", "", hint);
+                view! { <FormSection title=if into.is_some() { "VM" } else { "vApp" }>{names}</FormSection> }
+            });
+            let asked = [version.map(|n| format!("version={n}")), into.as_ref().map(deploy_into::in_address)];
+            let asked = asked.into_iter().flatten().collect::<Vec<_>>().join("&");
+            let to = href(&visit, &t, "/deploy");
+            let to = if asked.is_empty() { to } else { format!("{to}?{asked}") };
             let preview = to.replacen("/deploy", "/deploy/preview", 1);
             let preview = (!t.by_instance).then(|| view! { <button class="btn" formaction=preview>"Preview"</button> });
-            let (vdc, on) = (vdc_field(&visit, &vdcs), fill.checked("power_on", "on", true));
+            let (place, lede) = match &into {
+                Some(v) => (deploy_into::place(&visit, v), ""),
+                None => (vdc_field(&visit, &vdcs), "This can't be changed later."),
+            };
+            let on = fill.checked("power_on", "on", true);
             view! {
                 <form method="post" action=to class="form" novalidate>
                     {form_error(&fill, LABELS)}
-                    <FormSection title="vApp">{names}</FormSection>
-                    <FormSection title="Place" lede="This can't be changed later.">{vdc}</FormSection>
+                    {names}
+                    <FormSection title="Place" lede>{place}</FormSection>
                     {parameter_section(&visit, &t)}
                     {(!t.by_instance).then(|| own_sections(&visit, &t, &networks, &sizings, &storage))}
                     <FormSection title="Start">
@@ -128,7 +143,7 @@ pub(super) async fn previewed(visit: Visit, previews: Option<Previews>) -> Resul
     let mut asked = read(&typed(&visit), &t, &networks).0;
     let margin = quota_margin(&visit, &vdcs, &vapp::amount(&t, &asked));
     (asked.version, asked.power_on) = (version, visit.fill().checked("power_on", "on", true));
-    let code = match likely_vdc(&visit, &vdcs) {
+    let code = match likely_vdc(&visit, &vdcs).filter(|_| into.is_none()) {
         Some(vdc) => {
             let policies = storage::choices(visit.domain(), vdc.id).await?;
             Some(code::deploy::create(&visit.site(), vdc, &t, &asked, &networks, &policies))
@@ -214,8 +229,17 @@ fn nics_at(machine: usize) -> String {
     format!("vm{machine}-")
 }
 
+/// The VDCs that can be chosen, or that of the vApp.
+async fn open(visit: &Visit, into: Option<&Vapp>) -> Result<Vec<Vdc>> {
+    let all = open_vdcs(visit).await?;
+    Ok(all.into_iter().filter(|vdc| into.is_none_or(|v| v.vdc == vdc.id)).collect())
+}
+
 /// Of all VDCs that can be chosen: which one it will be is not known yet.
-async fn networks(visit: &Visit, vdcs: &[Vdc]) -> Result<Vec<Network>> {
+async fn networks(visit: &Visit, vdcs: &[Vdc], into: Option<&Vapp>) -> Result<Vec<Network>> {
+    if let Some(v) = into {
+        return deploy_into::networks(visit, v).await;
+    }
     let mut all: Vec<Network> = Vec::new();
     for vdc in vdcs.iter().take(20) {
         let more = network::in_reach(visit.domain(), &visit.actor, vdc.id).await?;
@@ -412,7 +436,8 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
 /// Nothing is asked for yet.
 pub(super) async fn preview(visit: Visit, values: Values) -> Result<Previews> {
     let (t, _) = chosen_to_deploy(&visit).await?;
-    let known = networks(&visit, &open_vdcs(&visit).await?).await?;
+    let into = deploy_into::chosen(&visit).await?;
+    let known = networks(&visit, &open(&visit, into.as_ref()).await?, into.as_ref()).await?;
     let (ask, problems) = read(&values, &t, &known);
     let name = |m: &TemplateVm| if t.vms.len() == 1 { ask.name.trim().to_owned() } else { m.name.clone() };
     let all = t.vms.iter().map(|m| {
@@ -427,9 +452,13 @@ pub(super) async fn preview(visit: Visit, values: Values) -> Result<Previews> {
 pub(super) async fn act(visit: Visit, values: Values) -> Result<Done> {
     let d = visit.domain();
     let (t, version) = chosen_to_deploy(&visit).await?;
-    let vdcs = open_vdcs(&visit).await?;
-    let (mut ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs).await?);
+    let into = deploy_into::chosen(&visit).await?;
+    let vdcs = open(&visit, into.as_ref()).await?;
+    let (mut ask, mut problems) = read(&values, &t, &networks(&visit, &vdcs, into.as_ref()).await?);
     ask.version = version;
+    if let Some(v) = into {
+        return deploy_into::act(&visit, &v, &t, ask, problems).await;
+    }
     let chosen = chosen_vdc(&values, &vdcs);
     problems.gather("", chosen.clone());
     // said with the rest, and not only when all else is well

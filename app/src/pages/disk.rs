@@ -105,8 +105,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else if view.is_empty() {
         view! { <Empty title="No disk fits">"Search for something else, or take a filter away."</Empty> }.into_any()
     } else {
-        let bar = bulk::bar(&visit, Kind::Disk);
-        view! { <Table caption="Disks" heads list=true>{rows}</Table> {bar} }.into_any()
+        let table = view! { <Table caption="Disks" heads list=true>{rows}</Table> };
+        bulk::with_bar(&visit, Kind::Disk, table)
     };
     let body = view! {
         <PageHead title=ON sub=view.count() lede="Disks that survive the VMs they are put into." acts />

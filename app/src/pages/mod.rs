@@ -11,6 +11,7 @@ mod choose_org;
 mod choose_vdc;
 mod copy;
 mod deploy;
+mod deploy_into;
 pub mod disk;
 pub mod event;
 mod form_error;

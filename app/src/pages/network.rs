@@ -88,8 +88,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
         } else if view.is_empty() {
             view! { <Empty title="No network fits">"Search for something else, or take a filter away."</Empty> }.into_any()
         } else {
-            let bar = picks.then(|| bulk::bar(&visit, Kind::Network));
-            view! { <Table caption="Networks" heads list=true>{rows}</Table> {bar} }.into_any()
+            let table = view! { <Table caption="Networks" heads list=true>{rows}</Table> };
+            if picks { bulk::with_bar(&visit, Kind::Network, table) } else { table.into_any() }
         }}
         {view.pager()}
     }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use model::{
     Action, Problems,
     network::{Network, address},
-    nic::{Adapter, Attach, IpMode, NicSpec},
+    nic::{Adapter, Attach, IpMode, MOST_NICS, NicSpec},
 };
 
 /// What can be chosen, with the VDC that a network is of: a form may have another one in mind.
@@ -25,9 +25,6 @@ pub(super) fn choices(visit: &Visit, networks: &[Network]) -> Vec<Choice> {
     all
 }
 
-/// So many NICs can be chosen where a VM is made; more are added to it later.
-const ROWS: i16 = 4;
-
 /// The NICs that a VM begins with, and one more.
 pub(super) fn rows(fill: &Fill, at: &str, choices: &[Choice], start: &[NicSpec]) -> AnyView {
     titled_rows(fill, at, choices, start, String::new(), true)
@@ -42,7 +39,7 @@ pub(super) fn titled_rows(
     of: String,
     first: bool,
 ) -> AnyView {
-    let many = (start.len() as i16 + 1).min(ROWS);
+    let many = (start.len() as i16 + 1).min(MOST_NICS as i16);
     let one = |i: i16| {
         let key = format!("{at}nic{i}-");
         let said = said(fill, &of, i, first && i == 0);
@@ -59,7 +56,7 @@ pub(super) fn given(values: &Values, at: &str) -> bool {
 }
 
 pub(super) fn read_rows(values: &Values, at: &str, networks: &[Network], problems: &mut Problems) -> Vec<NicSpec> {
-    (0..ROWS).filter_map(|i| read(values, &format!("{at}nic{i}-"), i, networks, problems)).collect()
+    (0..MOST_NICS as i16).filter_map(|i| read(values, &format!("{at}nic{i}-"), i, networks, problems)).collect()
 }
 
 /// What is said of one NIC of a form that came back.
@@ -179,11 +176,13 @@ pub(super) fn read(
     };
     let given = get("address").trim();
     let mode = match (attach, IpMode::parse(get("mode"))) {
-        (Attach::Vdc, _) => IpMode::Dhcp,
-        (Attach::Nothing, _) => IpMode::None,
         (_, Some(mode)) => mode,
         (_, None) if !given.is_empty() => IpMode::Manual,
-        (_, None) => networks.iter().find(|n| attach.network() == Some(n.id)).map_or(IpMode::Pool, by_itself),
+        (Attach::Vdc, None) => IpMode::Dhcp,
+        (Attach::Nothing, None) => IpMode::None,
+        (Attach::Network(_), None) => {
+            networks.iter().find(|n| attach.network() == Some(n.id)).map_or(IpMode::Pool, by_itself)
+        }
     };
     let address = match mode {
         IpMode::Manual => match address(given) {

@@ -174,10 +174,16 @@ async fn page(visit: Visit) -> Result<Sheet> {
     let u = find(&visit, Action::UploadView).await?;
     let item = catalog::template(visit.domain(), &visit.actor, u.template).await.ok();
     let to = visit.at(format!("/templates/{}", u.template));
+    // its item keeps its name, and takes another file
+    let anew = match item {
+        Some(_) => format!("{to}/upload"),
+        None => visit.at(format!("{LIST}/{}/upload", u.catalog)),
+    };
+    let again = view! { <a href=anew>"Upload another file"</a> };
     let says = match u.state {
         UploadState::Failed => {
-            let text = format!(" {}", u.problem);
-            view! { <Note tone=Tone::Bad><b>"It was refused."</b> {text}</Note> }.into_any()
+            let text = format!(" {} ", u.problem);
+            view! { <Note tone=Tone::Bad><b>"It was refused."</b> {text} {again}</Note> }.into_any()
         }
         UploadState::Checking => {
             view! { <Note tone=Tone::Busy>"All of it has come, and it is being checked. This page can be left."</Note> }
@@ -187,7 +193,7 @@ async fn page(visit: Visit) -> Result<Sheet> {
             let link = item.as_ref().map(|_| view! { <a href=to.clone()>{format!("Go to {}", u.name)}</a> });
             view! { <Note tone=Tone::Ok>"It is there. " {link}</Note> }.into_any()
         }
-        UploadState::Cancelled => view! { <Note>"It was cancelled."</Note> }.into_any(),
+        UploadState::Cancelled => view! { <Note>"It was cancelled. " {again}</Note> }.into_any(),
         UploadState::Open => choose(&visit, &u),
     };
     let acts = can::upload(&u, Action::UploadCancel)

@@ -112,9 +112,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else if view.is_empty() {
         view! { <Empty title="No vApp fits">"Search for something else, or take a filter away."</Empty> }.into_any()
     } else {
-        let bar = bulk::bar(&visit, Kind::Vapp);
         let table = view! { <Table caption="vApps" heads list=true>{rows}</Table> };
-        view! { {table} {bar} }.into_any()
+        bulk::with_bar(&visit, Kind::Vapp, table)
     };
     let body = view! {
         <PageHead title=ON sub=view.count() acts />

@@ -1,9 +1,10 @@
 //! Forms about vApps: an empty one, its name, one more VM, and the page before it is deleted.
 use super::{
     choose_vdc::{chosen_vdc, likely_vdc, no_vdc, open_vdcs, quota_margin, vdc_field},
+    deploy_into::{networks, offers},
     form_error::form_error,
     nic_fields,
-    sizes::{read_cpus, read_gb, vm_words},
+    sizes::{lost_words, read_cpus, read_gb, staying_words},
     sizing::{choice, read_choice},
     vapp::{LIST, ON, crumbs_below, find, find_to, href, mine},
     vm_form::name_fields,
@@ -14,7 +15,7 @@ use crate::{
     portal::{Done, Fill, Routes, Sheet, Values, Visit, with_problems},
     shell::Crumb,
 };
-use domain::{network, sizing, vapp, vapp_network, vdc, vm};
+use domain::{sizing, vapp, vdc, vm};
 use leptos::prelude::*;
 use model::{
     Action, Problems, Result, SizingId, can,
@@ -22,7 +23,7 @@ use model::{
     network::Network,
     nic::NicSpec,
     quota::Amount,
-    vapp::{Vapp, VappSpec},
+    vapp::VappSpec,
     vm::{Disk, Power, VmSpec},
 };
 
@@ -132,6 +133,7 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
             view! { <Note tone=Tone::Warn acts=back>{text}</Note> }.into_any()
         }
         _ => {
+            let templates = offers(&visit, &v).await?;
             let names = name_fields(&fill, "", "", "Unique in the vApp. The guest's host name is made from it.");
             let policy =
                 choice(&fill, &all, "Its own, as below", first, "With a policy CPU and memory below do not count.");
@@ -139,10 +141,11 @@ async fn add_page(visit: Visit) -> Result<Sheet> {
             let choices = nic_fields::choices(&visit, &networks);
             let nics = nic_fields::rows(&fill, "", &choices, &[NicSpec::default()]);
             view! {
+                {templates}
                 <form method="post" class="form" novalidate>
                     {form_error(&fill, LABELS)}
                     <FormSection title="VM">{names}</FormSection>
-                    <FormSection title="Size" lede="The disk is empty: the guest is installed from the network.">
+                    <FormSection title="Size" lede="The disk is empty: the guest is installed from the network, or from a disc that is inserted.">
                         {policy}
                         {size}
                     </FormSection>
@@ -207,14 +210,6 @@ fn wished(fill: &Fill, networks: &[Network], sizing: Option<SizingId>) -> VmSpec
     }
 }
 
-/// What its NICs can be plugged into.
-async fn networks(visit: &Visit, v: &Vapp) -> Result<Vec<Network>> {
-    let mut all = network::in_reach(visit.domain(), &visit.actor, v.vdc).await?;
-    let inside = vapp_network::list(visit.domain(), &visit.actor, v.id).await?;
-    all.extend(inside.into_iter().filter(|n| n.vapp.is_some() && !n.deleted));
-    Ok(all)
-}
-
 fn read_vm(values: &Values, networks: &[Network]) -> (VmSpec, Problems) {
     let mut problems = Problems::default();
     let disk = read_gb(values.get("disk"), "disk", &mut problems).unwrap_or_default();
@@ -249,11 +244,13 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
         .failure()
         .map(ToString::to_string)
         .or_else(|| can::vapp(&v, Action::VappDelete).err().map(|why| format!("Not now: {why}")));
+    let mut stays = None;
     let lost = match refused {
         Some(_) => Vec::new(),
         None => {
             let (_, vms) = vapp::with_vms(visit.domain(), &visit.actor, v.id).await?;
-            let mut lost: Vec<String> = vms.iter().map(|m| format!("VM {}: {}", m.name, vm_words(m))).collect();
+            let mut lost: Vec<String> = vms.iter().map(|m| format!("VM {}: {}", m.name, lost_words(m))).collect();
+            stays = staying_words(&vms);
             if lost.is_empty() {
                 lost.push("its name and description; no VM is in it".to_owned());
             }
@@ -272,7 +269,9 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
             keep_href=href(&visit, v.id, "")
             lost
             refused
-        />
+        >
+            {stays.map(|words| view! { <p>{words}</p> })}
+        </ConfirmPage>
     }
     .into_any();
     Ok(Sheet::new(format!("Delete {}", v.name), ON, crumbs_below(&visit, &v, "Delete"), body).still())

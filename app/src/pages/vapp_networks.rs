@@ -34,7 +34,7 @@ pub(super) async fn section(visit: &Visit, v: &Vapp, vms: &[Vm]) -> Result<AnyVi
     }
     let picture = picture(&networks, vms);
     let table = table(visit, vms);
-    let list = list(visit, v, &networks, adds);
+    let list = list(visit, v, &networks, vms, adds);
     Ok(view! { <Section title="Network" acts>{picture} {table} {list}</Section> }.into_any())
 }
 
@@ -185,7 +185,7 @@ pub(super) async fn inside(visit: &Visit, vapp: VappId) -> Vec<NetworkId> {
     all.into_iter().filter(|n| n.vapp.is_some()).map(|n| n.id).collect()
 }
 
-fn list(visit: &Visit, v: &Vapp, networks: &[Network], edits: bool) -> AnyView {
+fn list(visit: &Visit, v: &Vapp, networks: &[Network], vms: &[Vm], edits: bool) -> AnyView {
     if networks.is_empty() {
         return ().into_any();
     }
@@ -196,13 +196,17 @@ fn list(visit: &Visit, v: &Vapp, networks: &[Network], edits: bool) -> AnyView {
         let name = linked(n.name().to_owned(), to);
         let kind = if n.vapp.is_some() { "inside this vApp" } else { "bridged" };
         let subnet = n.spec.subnet().cidr();
-        let remove = (edits && !n.deleted).then(|| {
-            view! {
+        let on = vms.iter().filter(|m| m.nics.iter().any(|nic| nic.spec.attach == Attach::Network(n.id)));
+        let on = on.map(|m| m.name.as_str()).collect::<Vec<_>>().join(", ");
+        let remove = (edits && !n.deleted).then(|| match on.as_str() {
+            "" => view! {
                 <form method="post" action=href(visit, v.id, "/networks/remove")>
                     <input type="hidden" name="network" value=n.id.to_string() />
                     <button class="btn small" type="submit" aria-label=format!("Remove {}", n.name())>"Remove"</button>
                 </form>
             }
+            .into_any(),
+            on => view! { <span class="muted">{format!("In use by {on}")}</span> }.into_any(),
         });
         let cells = view! {
             <Cell label="Network" wraps=true>{name}</Cell>

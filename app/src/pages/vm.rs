@@ -99,9 +99,8 @@ async fn list(visit: Visit) -> Result<Sheet> {
     } else if view.is_empty() {
         view! { <Empty title="No VM fits">"Search for something else, or take a filter away."</Empty> }.into_any()
     } else {
-        let bar = bulk::bar(&visit, Kind::Vm);
         let table = view! { <Table caption="VMs" heads kind=TableKind::Tight list=true>{rows}</Table> };
-        view! { {table} {bar} }.into_any()
+        bulk::with_bar(&visit, Kind::Vm, table)
     };
     let body = view! {
         <PageHead title=ON sub=view.count() acts />

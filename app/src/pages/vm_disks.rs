@@ -38,6 +38,9 @@ pub(super) fn disk_badge(d: &Disk) -> AnyView {
             view! { <Badge shape=Shape::Next tone=Tone::Busy word="Leaving" more="in use until the VM stops" /> }
                 .into_any()
         }
+        DiskSeen::Ready if d.waits => {
+            view! { <Badge shape=Shape::Next tone=Tone::Busy word="At next start" /> }.into_any()
+        }
         DiskSeen::Ready => view! { <Badge shape=Shape::Disc tone=Tone::Ok word="Ready" /> }.into_any(),
         DiskSeen::Failed => view! { <Badge shape=Shape::Diamond tone=Tone::Bad word="Failed" more /> }.into_any(),
         DiskSeen::Missing => view! { <Badge shape=Shape::Missing tone=Tone::Bad word="Missing" more /> }.into_any(),
@@ -79,6 +82,7 @@ fn row(visit: &Visit, v: &Vm, d: &Disk, changes: bool) -> impl IntoView + use<> 
     let from = match (d.image.rsplit('/').next(), visit.place == Place::Provider) {
         _ if d.independent => "an independent disk".to_owned(),
         (None | Some(""), _) => "nothing".to_owned(),
+        (Some(_), false) if d.image.starts_with("claim/") => "a copy of another disk".to_owned(),
         // what was uploaded is kept under its id
         (Some(name), false) if name.parse::<uuid::Uuid>().is_ok() => "an uploaded image".to_owned(),
         (Some(name), false) => name.to_owned(),
@@ -321,7 +325,7 @@ async fn edit(visit: Visit, values: Values) -> Result<Done> {
 async fn remove_page(visit: Visit) -> Result<Sheet> {
     let v = find(&visit, Action::VmDiskRemove).await?;
     let fits: Vec<&Disk> = own(&v).into_iter().filter(|d| can::disk_removal(&v, d).is_ok()).collect();
-    let chosen = picked(&visit, &fits);
+    let chosen = visit.fill().value("disk", visit.ask.query("disk"));
     let name = fits.iter().find(|d| d.id.is_some_and(|id| id.to_string() == chosen)).map(|d| d.name.clone());
     let refused = visit
         .fill()
@@ -337,7 +341,10 @@ async fn remove_page(visit: Visit) -> Result<Sheet> {
         Some(name) => format!("Remove the disk {name} from {}?", v.name),
         None => format!("Remove a disk from {}?", v.name),
     };
-    let field = disk_field(&visit, &fits);
+    let field = match &name {
+        Some(_) => view! { <input type="hidden" name="disk" value=chosen /> }.into_any(),
+        None => disk_field(&visit, &fits),
+    };
     let body = view! {
         <ConfirmPage title=title.clone() verb="Remove the disk" keep_href=href(&visit, v.id, "") lost refused>
             {field}

@@ -2,7 +2,7 @@
 use super::{
     form_error::form_error,
     limits::asked_meters,
-    sizes::{cpu_words, gb, memory_words, read_cpus, read_gb, vm_words},
+    sizes::{cpu_words, gb, lost_words, memory_words, read_cpus, read_gb, staying_words},
     sizing::{choice, read_choice},
     vm::{LIST, ON, crumbs_below, find, find_to, href},
 };
@@ -173,6 +173,7 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
         Some(_) => Vec::new(),
         None => lost(&v),
     };
+    let stays = staying_words(std::slice::from_ref(&v)).map(|words| view! { <p>{words}</p> });
     let body = view! {
         <ConfirmPage
             title=format!("Delete VM {}?", v.name)
@@ -180,17 +181,20 @@ async fn delete_page(visit: Visit) -> Result<Sheet> {
             keep_href=href(&visit, v.id, "")
             lost
             refused
-        />
+        >
+            {stays}
+        </ConfirmPage>
     }
     .into_any();
     Ok(Sheet::new(format!("Delete {}", v.name), ON, crumbs_below(&visit, &v, "Delete"), body).still())
 }
 
 fn lost(v: &Vm) -> Vec<String> {
-    let mut lost = vec![format!("the VM: {}", vm_words(v))];
-    let disks = v.disks.iter().filter(|d| d.media.is_none()).count() as u64;
-    if disks > 0 {
-        lost.push(format!("{} with all that is on them", plural(disks, "disk", "disks")));
+    let mut lost = vec![format!("the VM: {}", lost_words(v))];
+    match v.disks.iter().filter(|d| d.media.is_none() && !d.independent).count() as u64 {
+        0 => {}
+        1 => lost.push("its disk with all that is on it".to_owned()),
+        disks => lost.push(format!("{disks} disks with all that is on them")),
     }
     if v.seen.on() {
         lost.push("what runs in it now: it is powered off first".to_owned());

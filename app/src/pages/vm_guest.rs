@@ -72,7 +72,8 @@ pub(super) async fn section(visit: &Visit, v: &Vm) -> Result<AnyView> {
         {inner}
         {properties}
     };
-    let sub = if v.restart_needed { "what changed comes at the next start" } else { "" };
+    let unnamed = v.restart_needed && v.waiting().is_empty();
+    let sub = if unnamed { "what changed comes at the next start" } else { "" };
     Ok(view! { <Section title="What its guest is told" sub acts><Facts>{facts}</Facts></Section> }.into_any())
 }
 

@@ -17,7 +17,7 @@ use model::{
     vm::Vm,
 };
 
-const LABELS: &[(&str, &str)] = &[("nics", "NICs")];
+const LABELS: &[(&str, &str)] = &[("nics", "NICs"), ("primary", "Primary NIC")];
 
 pub(super) fn routes(r: Routes) -> Routes {
     r.both_form("/vms/{id}/nics", edit_page, edit)
@@ -32,7 +32,8 @@ pub(super) fn section(visit: &Visit, v: &Vm) -> AnyView {
         true => view! { <p class="muted">"It has no NIC."</p> }.into_any(),
         false => view! { <Table caption="NICs" heads>{rows}</Table> }.into_any(),
     };
-    let sub = if v.restart_needed { "what changed may come at the next start" } else { "" };
+    let unnamed = v.restart_needed && v.waiting().is_empty();
+    let sub = if unnamed { "what changed may come at the next start" } else { "" };
     view! { <Section title="NICs" sub acts>{inside}</Section> }.into_any()
 }
 
@@ -107,10 +108,15 @@ fn key(index: i16) -> String {
     format!("nic{index}-")
 }
 
+/// That of the NIC that can be added.
+fn free_index(v: &Vm) -> Option<i16> {
+    (0..MOST_NICS as i16).find(|i| !v.nics.iter().any(|n| n.spec.index == *i))
+}
+
 /// A NIC that is there, or the first that is not: that one is added by choosing a network.
 fn one(fill: &Fill, v: &Vm, index: i16, choices: &[Choice]) -> Option<AnyView> {
     let has = v.nics.iter().find(|n| n.spec.index == index);
-    let free = (0..MOST_NICS as i16).find(|i| !v.nics.iter().any(|n| n.spec.index == *i));
+    let free = free_index(v);
     let at = key(index);
     let (title, lede) = match has {
         Some(n) if n.spec.mac.is_empty() => (format!("NIC {index}"), String::new()),
@@ -130,9 +136,12 @@ fn one(fill: &Fill, v: &Vm, index: i16, choices: &[Choice]) -> Option<AnyView> {
 fn primary_field(fill: &Fill, v: &Vm) -> AnyView {
     let now = v.nics.iter().find(|n| n.spec.primary).map(|n| n.spec.index.to_string()).unwrap_or_default();
     let mut choices = vec![Choice::new("", "The first")];
-    choices.extend((0..MOST_NICS).map(|i| Choice::new(i.to_string(), format!("NIC {i}"))));
+    let mut there: Vec<i16> = v.nics.iter().map(|n| n.spec.index).chain(free_index(v)).collect();
+    there.sort_unstable();
+    choices.extend(there.into_iter().map(|i| Choice::new(i.to_string(), format!("NIC {i}"))));
     let value = fill.value("primary", now);
-    view! { <SelectField name="primary" label="Primary NIC" choices value width=Width::Third /> }.into_any()
+    let error = fill.error("primary");
+    view! { <SelectField name="primary" label="Primary NIC" choices value error width=Width::Third /> }.into_any()
 }
 
 async fn edit(visit: Visit, values: Values) -> Result<Done> {
@@ -149,6 +158,10 @@ async fn edit(visit: Visit, values: Values) -> Result<Done> {
             primary: values.get("primary") == index.to_string(),
             ..nic
         });
+    }
+    let primary = values.get("primary");
+    if !primary.is_empty() && !nics.iter().any(|n| n.primary) {
+        problems.add("primary", format!("The VM would have no NIC {primary}. Choose one that it has."));
     }
     problems.done()?;
     nic::set(visit.domain(), &visit.actor, v.id, values.version()?, nics).await?;

@@ -109,8 +109,12 @@ fn notes(visit: &Visit, v: &Vm) -> impl IntoView + use<> {
         view! { <Note tone=Tone::Warn><b>{what}</b> {next}</Note> }
     });
     let waits = v.restart_needed.then(|| {
+        let lead = match v.waiting().as_slice() {
+            [] => "Changes wait for the next start.".to_owned(),
+            known => format!("Changes wait for the next start: {}.", known.join(", ")),
+        };
         let text = " Reboot does not apply them: shut it down and power it on, or power it off and on.";
-        view! { <Note tone=Tone::Busy><b>"Changes wait for the next start."</b> {text}</Note> }
+        view! { <Note tone=Tone::Busy><b>{lead}</b> {text}</Note> }
     });
     view! { {silent} {problem} {outside} {waits} }
 }

@@ -75,6 +75,7 @@ async fn again(
         let into = d.store.vdc(actor, Action::VdcView, vdc).await?;
         fits(&from, &into, action)?;
         let networks = network::in_reach(d, actor, vdc).await?.into_iter().filter(|n| !n.deleted).collect();
+        let policies = policies_of(d, vdc).await?;
         let mut tx = d.store.write(actor).await?;
         let from = tx.vapp(action, id).await?;
         can::or_not_now(can::vapp(&from, action))?;
@@ -95,7 +96,7 @@ async fn again(
         // those inside of it are made once more
         let inside: Vec<Network> = tx.networks_inside(&from).await?.into_iter().filter(|n| !n.deleted).collect();
         let anew: BTreeMap<NetworkId, NetworkId> = inside.iter().map(|n| (n.id, NetworkId(Uuid::now_v7()))).collect();
-        let reach = Reach { elsewhere: into.id != from.vdc, networks, anew };
+        let reach = Reach { policies, networks, anew };
         let mut twins = Vec::new();
         for vm in &vms {
             let mut twin = sized(&mut tx, into.id, vm, twin(vm, &vm.name, &reach)).await?;
@@ -168,6 +169,7 @@ pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) 
         let (title, _) = checked_words(title, None)?;
         let target = d.store.vapp(actor, Action::VappEdit, into).await?;
         let reached = network::in_reach(d, actor, target.vdc).await?;
+        let policies = policies_of(d, target.vdc).await?;
         let mut networks: Vec<Network> = reached.into_iter().filter(|n| !n.deleted).collect();
         let mut tx = d.store.write(actor).await?;
         let into = tx.vapp(Action::VappEdit, into).await?;
@@ -180,7 +182,7 @@ pub async fn vm(d: &Domain, actor: &Actor, id: VmId, into: VappId, title: &str) 
             // its own vApp's networks are in reach too
             networks.extend(tx.networks_inside(&into).await?);
         }
-        let reach = Reach { elsewhere: into.vdc != from.vdc, networks, anew: BTreeMap::new() };
+        let reach = Reach { policies, networks, anew: BTreeMap::new() };
         let spec = sized(&mut tx, into.vdc, &from, twin(&from, &title, &reach)).await?.check()?;
         quota::reserve(&mut tx, into.vdc, into.owner, &spec.amount()).await?;
         let networks = nic::hold(&mut tx, (into.org, into.vdc, into.id), &spec.nics).await?;
@@ -242,12 +244,17 @@ pub(crate) fn copyable(vm: &Vm) -> Result<()> {
 
 /// Where a copy goes.
 pub(crate) struct Reach {
-    /// Another VDC.
-    pub elsewhere: bool,
+    /// The storage policies that it may use there.
+    pub policies: Vec<String>,
     /// What its NICs can be plugged into.
     pub networks: Vec<Network>,
     /// The networks that come along, and what they are there.
     pub anew: BTreeMap<NetworkId, NetworkId>,
+}
+
+/// The storage policies that a VDC may use, by name.
+pub(crate) async fn policies_of(d: &Domain, vdc: VdcId) -> Result<Vec<String>> {
+    Ok(d.store.vdc_policies(vdc).await?.into_iter().map(|p| p.name).collect())
 }
 
 /// With the original's sizing policy where the VDC may use it, else with its numbers.
@@ -272,8 +279,8 @@ pub(crate) fn twin(vm: &Vm, name: &str, reach: &Reach) -> VmSpec {
             size_mb: d.size_mb,
             bus: d.bus,
             image: format!("claim/{}/{volume}", vm.namespace),
-            // another VDC has policies of its own
-            policy: if reach.elsewhere { String::new() } else { d.policy.clone() },
+            // another VDC may have others, and then its default counts
+            policy: reach.policies.iter().find(|p| **p == d.policy).cloned().unwrap_or_default(),
             ..Disk::default()
         }
     });

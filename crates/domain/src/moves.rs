@@ -123,13 +123,14 @@ async fn within(d: &Domain, actor: &Actor, id: VmId, into: VappId, how: Arrival)
 async fn away(d: &Domain, actor: &Actor, id: VmId, into: VappId, how: Arrival) -> Result<(VmId, Option<TaskId>)> {
     let target = d.store.vapp(actor, Action::VappEdit, into).await?.vdc;
     let reached = network::in_reach(d, actor, target).await?.into_iter().filter(|n| !n.deleted).collect();
+    let policies = copy::policies_of(d, target).await?;
     let mut tx = d.store.write(actor).await?;
     let (from, into) = held(&mut tx, id, into).await?;
     authorize(actor, Action::VmCopy, from.resource(actor))?;
     copy::copyable(&from)?;
     may(actor, &from, &how)?;
     let (title, text) = words(&from, &how);
-    let reach = Reach { elsewhere: true, networks: reached, anew: BTreeMap::new() };
+    let reach = Reach { policies, networks: reached, anew: BTreeMap::new() };
     let mut spec = copy::twin(&from, &title, &reach);
     spec.description = text;
     if let Some(nics) = how.nics {

@@ -39,8 +39,14 @@ pub async fn probe(d: &Domain, actor: &Actor, action: Action, kubeconfig: &str, 
         let unusable = |e: hub::Error| Error::field("kubeconfig", format!("{} {}", e.message(), e.next_step()));
         let client = Client::new(&credential, &gate, d.clock.clone(), Options::default()).map_err(unusable)?;
         let found = check::check(&client, &credential, d.now()).await;
+        let mut checks: Vec<HubCheck> = found.checks.iter().map(Into::into).collect();
+        if action == Action::HubRegister
+            && let Some(first) = d.store.hub_of_cluster(found.cluster.as_deref().unwrap_or_default(), None).await?
+        {
+            checks.push(HubCheck::same_cluster(&first));
+        }
         Ok(Found {
-            checks: found.checks.iter().map(Into::into).collect(),
+            checks,
             capabilities: found.capabilities.clone(),
             answers: found.kubernetes.is_some(),
             report: found,

@@ -32,6 +32,7 @@ fn read(text: &str, anchors: usize, merge_keys: MergeKeyPolicy) -> Result<Value,
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: merge_keys,
         strict_booleans: true,
+        reject_unsupported_tags: true,
         with_snippet: false,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|e| explain(&e))
@@ -56,6 +57,7 @@ fn explain(error: &Error) -> BadYaml {
         Error::Budget { .. } | Error::AliasReplayLimitExceeded { .. } => {
             (None, format!("is nested too deep or has too many parts{at}."))
         }
+        Error::UnsupportedTag { .. } => (None, format!("uses a tag (!) that nobody here knows{at}. Leave it out.")),
         Error::MultipleDocuments { .. } => (None, format!("holds several documents{at}. Keep one.")),
         _ => (None, format!("is not valid YAML or JSON{at}. Check the indentation and the quotes.")),
     };
@@ -81,6 +83,8 @@ mod tests {
             ("a: 1\n---\nb: 2\n", "documents"),
             ("a: {<<: {b: 1}}\n", "merge key"),
             ("a: [1\n", "not valid"),
+            ("a: !!python/object/apply:os.system [x]\n", "uses a tag"),
+            ("a: !mine x\n", "uses a tag"),
             (&format!("{}{}", "[".repeat(100), "]".repeat(100)), "nested too deep"),
         ] {
             let e = parse(text).expect_err(text);

@@ -164,6 +164,19 @@ pub struct HubCheck {
     pub what_to_do: String,
 }
 
+impl HubCheck {
+    /// The cluster is a hub already.
+    pub fn same_cluster(first: &HubId) -> HubCheck {
+        HubCheck {
+            key: "cluster".into(),
+            title: "Cluster".into(),
+            state: CheckState::Failed,
+            detail: format!("It is the same cluster as the hub {first}, which was registered first, and gets no VMs."),
+            what_to_do: format!("Use {first}, and do not register its cluster twice: its room would count twice."),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Hub {
     pub id: HubId,

@@ -99,7 +99,7 @@ impl MetaType {
     }
 
     /// The value in the one form that it is stored in.
-    fn canonical(self, value: &str) -> Result<String, String> {
+    pub fn canonical(self, value: &str) -> Result<String, String> {
         let trimmed = value.trim();
         match self {
             MetaType::String if value.chars().count() > LONGEST_VALUE => {

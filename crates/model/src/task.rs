@@ -121,18 +121,20 @@ pub enum Verdict {
 /// From what was observed of one machine. None: it is gone.
 pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
     let deleting = matches!(action, Action::VmDelete | Action::VappDelete);
+    let nothing_said =
+        if vm.is_some_and(Vm::stale) { "Its hub does not answer; it goes on when that does." } else { "" };
     let Some(vm) = vm else {
         return if deleting { Verdict::Done } else { Verdict::Failed("It was deleted meanwhile.".into()) };
     };
     let open = |message: &str| Verdict::Open { progress: vm.progress, message: message.to_owned() };
     if deleting {
-        return open("");
+        return open(nothing_said);
     }
     if vm.deleted {
         return Verdict::Failed("It is being deleted.".into());
     }
     if vm.applied.is_none_or(|a| a < vm.generation) {
-        return open(if vm.hub.is_none() { "A place for it is looked for." } else { "" });
+        return open(if vm.hub.is_none() { "A place for it is looked for." } else { nothing_said });
     }
     let about_snapshots =
         matches!(action, Action::VmSnapshot | Action::VmRevert | Action::VappSnapshot | Action::VappRevert);
@@ -146,6 +148,10 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         _ if action == Action::VmMediaInsert && vm.discs().any(|d| !d.leaving && d.seen == DiskSeen::Never) => {
             open("Its image is being brought to its hub.")
         }
+        // whoever asks for something else right then would be told that it is being copied
+        (Seen::Stopped, Power::Off) if action.makes() && vm.disks.iter().any(|d| d.being_copied()) => {
+            open("Its disks are being made.")
+        }
         (Seen::Running | Seen::Migrating, Power::On) if waits_for_restart(action, vm) => {
             Verdict::DoneBut(AT_NEXT_START.into())
         }
@@ -156,8 +162,8 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         (Seen::Provisioning, _) if vm.original_lost => Verdict::Failed(
             "The VM that it is copied from is missing on its hub, and its disks with it. Delete this one.".into(),
         ),
-        (Seen::Provisioning, _) => open("Its disks are being made."),
-        _ => open(""),
+        (Seen::Provisioning, _) if !vm.stale() => open("Its disks are being made."),
+        _ => open(nothing_said),
     }
 }
 
@@ -181,7 +187,11 @@ pub const CHANGES: &[Action] = &[
 
 /// Guests are told when they start; of the rest the hub says whether it came into the machine.
 fn waits_for_restart(action: Action, vm: &Vm) -> bool {
-    action == Action::VmGuest || (vm.restart_needed && CHANGES.contains(&action))
+    match action {
+        Action::VmGuest => true,
+        Action::VmResize => vm.restart_needed && !vm.has_its_size(),
+        action => vm.restart_needed && CHANGES.contains(&action),
+    }
 }
 
 /// The same of an independent disk.

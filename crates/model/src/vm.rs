@@ -1,193 +1,24 @@
 //! Virtual machines: what was asked for, what its hub last said, and the one state that follows from both.
+mod besides;
+mod state;
+
+pub use besides::{Besides, BootOptions, StartAction, StopAction, Turn};
+pub use state::{Once, Power, Seen, VmState};
+
 use crate::{
-    Action, Actor, DiskId, Fields, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
+    Actor, DiskId, OrgId, Problems, Result, SizingId, TemplateId, UserId, VappId, VdcId, VmId,
     decide::Resource,
     disk::{Bus, DiskSeen, MOST_IN_VM, MOST_MB, Slot},
     hardware::Hardware,
     hub::HubId,
     name,
     nic::{self, Nic, NicSpec},
-    quota::Amount,
+    quota::{Amount, Measure},
     share::{self, Grant},
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use time::OffsetDateTime;
 use uuid::Uuid;
-
-/// What people want it to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Power {
-    On,
-    #[default]
-    Off,
-    Suspended,
-}
-
-impl Power {
-    pub const ALL: [Power; 3] = [Power::On, Power::Off, Power::Suspended];
-
-    pub fn key(self) -> &'static str {
-        match self {
-            Power::On => "on",
-            Power::Off => "off",
-            Power::Suspended => "suspended",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Power> {
-        Power::ALL.into_iter().find(|p| p.key() == word)
-    }
-}
-
-/// Something done once to a running machine, and then over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Once {
-    Reboot,
-    Reset,
-    /// Asks the guest to stop, and leaves it stopped.
-    Shutdown,
-}
-
-impl Once {
-    pub const ALL: [Once; 3] = [Once::Reboot, Once::Reset, Once::Shutdown];
-
-    pub fn key(self) -> &'static str {
-        match self {
-            Once::Reboot => "reboot",
-            Once::Reset => "reset",
-            Once::Shutdown => "shutdown",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Once> {
-        Once::ALL.into_iter().find(|o| o.key() == word)
-    }
-}
-
-/// What a hub says of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Seen {
-    /// Nothing yet.
-    #[default]
-    Never,
-    /// Its disks are being made.
-    Provisioning,
-    Starting,
-    Running,
-    Stopping,
-    Stopped,
-    Suspended,
-    Migrating,
-    Failed,
-    Deleting,
-    /// It was there, and is not any more.
-    Missing,
-    Unknown,
-}
-
-impl Seen {
-    pub const ALL: [Seen; 12] = [
-        Seen::Never,
-        Seen::Provisioning,
-        Seen::Starting,
-        Seen::Running,
-        Seen::Stopping,
-        Seen::Stopped,
-        Seen::Suspended,
-        Seen::Migrating,
-        Seen::Failed,
-        Seen::Deleting,
-        Seen::Missing,
-        Seen::Unknown,
-    ];
-
-    pub fn key(self) -> &'static str {
-        match self {
-            Seen::Never => "",
-            Seen::Provisioning => "provisioning",
-            Seen::Starting => "starting",
-            Seen::Running => "running",
-            Seen::Stopping => "stopping",
-            Seen::Stopped => "stopped",
-            Seen::Suspended => "suspended",
-            Seen::Migrating => "migrating",
-            Seen::Failed => "failed",
-            Seen::Deleting => "deleting",
-            Seen::Missing => "missing",
-            Seen::Unknown => "unknown",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Seen> {
-        Seen::ALL.into_iter().find(|s| s.key() == word)
-    }
-
-    /// Does the guest run?
-    pub fn on(self) -> bool {
-        matches!(self, Seen::Running | Seen::Migrating)
-    }
-}
-
-/// The state shown: what was last seen, or what is on its way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VmState {
-    /// No hub has been chosen yet.
-    Waiting,
-    Creating,
-    Starting,
-    Running,
-    Stopping,
-    Stopped,
-    Suspending,
-    Suspended,
-    Migrating,
-    Failed,
-    /// Somebody deleted it on its hub.
-    Missing,
-    Deleting,
-    Unknown,
-}
-
-impl VmState {
-    pub const ALL: [VmState; 13] = [
-        VmState::Waiting,
-        VmState::Creating,
-        VmState::Starting,
-        VmState::Running,
-        VmState::Stopping,
-        VmState::Stopped,
-        VmState::Suspending,
-        VmState::Suspended,
-        VmState::Migrating,
-        VmState::Failed,
-        VmState::Missing,
-        VmState::Deleting,
-        VmState::Unknown,
-    ];
-
-    pub fn label(self) -> &'static str {
-        match self {
-            VmState::Waiting => "Waiting",
-            VmState::Creating => "Creating",
-            VmState::Starting => "Starting",
-            VmState::Running => "Running",
-            VmState::Stopping => "Stopping",
-            VmState::Stopped => "Stopped",
-            VmState::Suspending => "Suspending",
-            VmState::Suspended => "Suspended",
-            VmState::Migrating => "Moving",
-            VmState::Failed => "Failed",
-            VmState::Missing => "Missing",
-            VmState::Deleting => "Deleting",
-            VmState::Unknown => "Unknown",
-        }
-    }
-}
 
 /// A disk in a machine, or of a template.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,6 +61,11 @@ impl Disk {
     /// Is it a disk of the machine's own, that stays with it? Discs belong to catalogs.
     pub fn own(&self) -> bool {
         !self.independent && !self.leaving && self.media.is_none()
+    }
+
+    /// It is made from another one, and that is not done.
+    pub fn being_copied(&self) -> bool {
+        self.own() && self.image.starts_with("claim/") && matches!(self.seen, DiskSeen::Never | DiskSeen::Making)
     }
 }
 
@@ -294,7 +130,6 @@ pub struct Vm {
     pub outside: String,
     /// Why it can't be brought to what was asked for.
     pub problem: String,
-    /// How many it has.
     /// The sizing policy that its size is, by name.
     pub sizing: Option<(SizingId, String)>,
     /// What VCD's clients set besides.
@@ -303,6 +138,7 @@ pub struct Vm {
     pub alone: bool,
     /// The storage lease of its vApp has ended.
     pub expired: bool,
+    /// How many it has.
     pub snapshots: i64,
     /// Does its hub make snapshots? None: it has none, or was not looked at.
     pub snapshots_offered: Option<bool>,
@@ -397,6 +233,31 @@ impl Vm {
         self.hub_answers == Some(false)
     }
 
+    /// As it runs; what was never seen counts as so.
+    pub fn has_its_size(&self) -> bool {
+        has(self.seen_cpus, self.cpus) && has(self.seen_memory_mb, self.memory_mb)
+    }
+
+    /// What it will have from its next start on, as far as that is known apart from the rest.
+    pub fn waiting(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if !has(self.seen_cpus, self.cpus) {
+            all.push(Measure::Cpus.words(self.cpus.into()));
+        }
+        if !has(self.seen_memory_mb, self.memory_mb) {
+            all.push(Measure::Memory.words(self.memory_mb));
+        }
+        for d in self.disks.iter().filter(|d| d.waits || d.leaving) {
+            all.push(match (&d.media, d.leaving) {
+                (Some(_), false) => format!("the disc {}", d.media_name),
+                (Some(_), true) => format!("no disc {}", d.media_name),
+                (None, false) => format!("the disk {}", d.name),
+                (None, true) => format!("no disk {}", d.name),
+            });
+        }
+        all
+    }
+
     /// The discs on its CD drives.
     pub fn discs(&self) -> impl Iterator<Item = &Disk> {
         self.disks.iter().filter(|d| d.media.is_some())
@@ -416,98 +277,8 @@ impl Vm {
     }
 }
 
-/// What VCD's clients set on a machine and find again as it was given. Hubs are told what they have something like:
-/// `Hardware::with`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Besides {
-    pub cores_per_socket: Option<i32>,
-    /// Empty: what we say by default.
-    pub hardware_version: String,
-    pub os_type: String,
-    pub firmware: String,
-    pub cpu_hot_add: bool,
-    pub memory_hot_add: bool,
-    pub nested_hypervisor: bool,
-    pub boot: BootOptions,
-    pub extra_config: BTreeMap<String, String>,
-    pub turn: Turn,
-}
-
-/// What is done to it when its vApp starts and stops.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Turn {
-    pub start: StartAction,
-    pub stop: StopAction,
-    /// Kept for clients; a guest that is to shut down has the time that its hub gives it.
-    pub stop_delay_s: i32,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StartAction {
-    #[default]
-    PowerOn,
-    /// It stays as it is.
-    Nothing,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopAction {
-    #[default]
-    PowerOff,
-    Shutdown,
-    Suspend,
-}
-
-impl StopAction {
-    /// For one machine.
-    pub fn action(self) -> Action {
-        match self {
-            StopAction::PowerOff => Action::VmPowerOff,
-            StopAction::Shutdown => Action::VmShutdown,
-            StopAction::Suspend => Action::VmSuspend,
-        }
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BootOptions {
-    pub delay_ms: i32,
-    pub enter_setup: bool,
-    pub retry: bool,
-    pub retry_delay_ms: i32,
-    pub secure: bool,
-    pub network_protocol: String,
-}
-
-impl Fields for Besides {
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
-        let extra: Vec<String> = self.extra_config.iter().map(|(k, v)| format!("{k}={v}")).collect();
-        vec![
-            ("cores_per_socket", self.cores_per_socket.unwrap_or(1).to_string()),
-            ("hardware_version", self.hardware_version.clone()),
-            ("os_type", self.os_type.clone()),
-            ("firmware", self.firmware.clone()),
-            ("cpu_hot_add", yes(self.cpu_hot_add)),
-            ("memory_hot_add", yes(self.memory_hot_add)),
-            ("nested_hypervisor", yes(self.nested_hypervisor)),
-            ("boot_delay_ms", self.boot.delay_ms.to_string()),
-            ("enter_setup", yes(self.boot.enter_setup)),
-            ("boot_retry", yes(self.boot.retry)),
-            ("boot_retry_delay_ms", self.boot.retry_delay_ms.to_string()),
-            ("secure_boot", yes(self.boot.secure)),
-            ("network_boot", self.boot.network_protocol.clone()),
-            ("extra_config", extra.join(", ")),
-            ("start_action", format!("{:?}", self.turn.start)),
-            ("stop_action", format!("{:?}", self.turn.stop)),
-            ("stop_delay", self.turn.stop_delay_s.to_string()),
-        ]
-    }
+fn has<T: PartialEq>(seen: Option<T>, asked: T) -> bool {
+    seen.is_none_or(|seen| seen == asked)
 }
 
 /// A machine asked for.

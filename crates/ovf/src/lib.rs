@@ -33,7 +33,7 @@ pub mod limit {
     pub const DISKS: usize = 512;
     pub const SYSTEMS: usize = 128;
     pub const ITEMS: usize = 512;
-    pub const NICS: usize = 16;
+    pub const NICS: usize = 10;
     pub const PROPERTIES: usize = 1000;
     pub const CPUS: u64 = 512;
     pub const MEMORY_MB: u64 = 16 << 20;

@@ -331,6 +331,9 @@ impl Write<'_> {
                 hub_name: "",
             };
             self.disk_insert(&new).await?;
+            if let Some(slot) = disk.slot {
+                self.disk_slot(new.id, slot).await?;
+            }
         }
         Ok(())
     }
@@ -488,7 +491,7 @@ impl Write<'_> {
 
     pub async fn disk_detach(&mut self, disk: &Authorized<Disk>) -> Result<()> {
         sqlx::query!(
-            "update disks set leaving_vm_id = vm_id, vm_id = null, version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+            "update disks set leaving_vm_id = vm_id, vm_id = null, obs_waits = false, version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
             disk.id.0,
             self.actor.name
         )
@@ -515,7 +518,7 @@ impl Write<'_> {
     /// Independent disks outlive their machine: they leave it.
     pub(crate) async fn disks_leave(&mut self, vm: VmId) -> Result<()> {
         sqlx::query!(
-            "update disks set leaving_vm_id = vm_id, vm_id = null, version = version + 1, updated_at = now(), updated_by = $2
+            "update disks set leaving_vm_id = vm_id, vm_id = null, obs_waits = false, version = version + 1, updated_at = now(), updated_by = $2
              where vm_id = $1 and independent and gone_at is null",
             vm.0,
             self.actor.name

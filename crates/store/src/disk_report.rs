@@ -138,13 +138,21 @@ impl Store {
                 no_snapshot: &r.no_snapshot,
             })
             .collect();
+        // of an independent disk its own volume is followed; its machine says only whether it has it
         let rows = sqlx::query!(
             r#"with said as (
                  select * from jsonb_to_recordset($1)
                    as s (hub text, epoch bigint, vm uuid, name text, state text, reason text, volume text, size bigint, progress smallint, waits boolean,
                          no_snapshot text)
+               ), heard as (
+                 select k.id, s.hub, s.epoch, s.vm, s.waits, e.* from said s
+                 join disks k on k.vm_id = s.vm and k.gone_at is null and s.name = case when k.independent then k.hub_name else k.name end
+                 cross join lateral (
+                   select s.state, s.reason, s.volume, s.size, s.progress, s.no_snapshot where not k.independent
+                   union all
+                   select k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress, k.obs_no_snapshot where k.independent) e
                ), differ as (
-                 select k.id, s.* from said s join disks k on k.vm_id = s.vm and k.name = s.name and not k.independent and k.gone_at is null
+                 select s.* from heard s join disks k using (id)
                  where exists (select from hubs h where h.id = s.hub and h.lease_epoch = s.epoch)
                    and (k.obs_state, k.obs_reason, k.obs_volume, k.obs_size_mb, k.obs_progress, k.obs_waits, k.obs_no_snapshot)
                        is distinct from (s.state, s.reason, s.volume, s.size, s.progress, s.waits, s.no_snapshot)

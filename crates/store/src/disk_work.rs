@@ -344,7 +344,7 @@ async fn hold_with_org(tx: &mut Transaction<'static, Postgres>, id: DiskId) -> R
 /// The disks of a machine that is proven to be gone: its own go with it, independent ones are free. What is given back in all.
 pub(crate) async fn gone_with_vm(tx: &mut Transaction<'static, Postgres>, vm: Uuid) -> Result<i64> {
     sqlx::query!(
-        "update disks set leaving_vm_id = null, vm_id = null where independent and (vm_id = $1 or leaving_vm_id = $1)",
+        "update disks set leaving_vm_id = null, vm_id = null, obs_waits = false where independent and (vm_id = $1 or leaving_vm_id = $1)",
         vm
     )
     .execute(&mut **tx)

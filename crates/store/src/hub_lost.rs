@@ -141,7 +141,7 @@ impl Write<'_> {
     async fn machines_end(&mut self, vms: &[Uuid], disks: &[Uuid]) -> Result<()> {
         // a disk of its own that is elsewhere is free again
         sqlx::query!(
-            "update disks set vm_id = null, leaving_vm_id = null where independent and (vm_id = any($1) or leaving_vm_id = any($1))",
+            "update disks set vm_id = null, leaving_vm_id = null, obs_waits = false where independent and (vm_id = any($1) or leaving_vm_id = any($1))",
             vms
         )
         .execute(&mut *self.tx)

@@ -79,6 +79,24 @@ impl Store {
         Ok(news.unwrap_or(false))
     }
 
+    /// The hub for VMs that was registered first for that cluster. None: nobody knows of one, or it is this one; or this one is for no
+    /// VMs.
+    pub async fn hub_of_cluster(&self, cluster: &str, but: Option<&HubId>) -> Result<Option<HubId>> {
+        let but = but.map_or("", |hub| hub.0.as_str());
+        let first = sqlx::query_scalar!(
+            "select o.id from hubs o left join hubs h on h.id = $2
+             where o.cluster_uid = $1 and $1 <> '' and o.id <> $2 and 'virtualmachines' = any(o.capabilities)
+               and (h.id is null or o.uid < h.uid and 'virtualmachines' = any(h.capabilities))
+             order by o.uid limit 1",
+            cluster,
+            but
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(first.map(HubId))
+    }
+
     /// Those that do not answer, by name.
     pub async fn silent_hubs(&self) -> Result<Vec<HubId>> {
         let ids = sqlx::query_scalar!("select id from hubs where state = 'unreachable' order by id")

@@ -8,6 +8,7 @@ use crate::{
 use model::{
     Error, Result,
     decide::Scope,
+    metadata::MetaType,
     query::{Clause, Filter, Found, Numbered, Op},
 };
 use sqlx::{FromRow, postgres::PgRow};
@@ -294,17 +295,25 @@ fn metadata(b: &mut Build<'_>, sql: &QuerySql, key: &str, c: &Clause) -> Result<
         return Err(Error::BadRequest("Metadata is asked for as metadata:key==STRING:value.".into()));
     }
     let text = c.value.text();
-    let (kind, value) = match text.split_once(':') {
-        Some((kind @ ("STRING" | "NUMBER" | "BOOLEAN" | "DATETIME"), value)) => (kind.to_lowercase(), value.to_owned()),
-        _ => ("string".to_owned(), text),
+    let (kind, value) = match text.split_once(':').map(|(kind, value)| (MetaType::parse(&kind.to_lowercase()), value)) {
+        Some((Some(kind), value)) => (kind, value.to_owned()),
+        _ => (MetaType::String, text),
     };
     if value.contains('\0') || key.contains('\0') {
         return Err(Error::BadRequest("Metadata has no such character.".into()));
     }
+    // in the form that it is kept in: `007` is the number 7, and a time is that time in any zone
+    let value = match c.value.has_stars() {
+        true => value,
+        false => kind.canonical(&value).map_err(|why| {
+            let shown: String = value.chars().take(64).collect();
+            Error::BadRequest(format!("The metadata {key} is asked for with “{shown}”. {why}"))
+        })?,
+    };
     b.push(if c.op == Op::IsNot { "not " } else { "" });
     b.push("exists (select from metadata m where m.object_id = t.id and m.domain = ");
     b.push_bind(domain.to_lowercase()).push(" and m.visibility <> 'private' and m.key = ").push_bind(key.to_owned());
-    b.push(" and m.type = ").push_bind(kind);
+    b.push(" and m.type = ").push_bind(kind.key());
     match (c.value.has_stars(), c.op) {
         (true, _) => {
             let pattern = c.value.pattern();
@@ -314,8 +323,15 @@ fn metadata(b: &mut Build<'_>, sql: &QuerySql, key: &str, c: &Clause) -> Result<
         (false, Op::Is | Op::IsNot) => {
             b.push(" and m.value = ").push_bind(value);
         }
+        // a cast is safe under its type alone, and conditions have no order
         (false, op) => {
-            b.push(format_args!(" and m.value {} ", op.sql())).push_bind(value);
+            let cast = match kind {
+                MetaType::Number => "bigint",
+                MetaType::DateTime => "timestamptz",
+                MetaType::String | MetaType::Boolean => "text",
+            };
+            b.push(format_args!(" and case when m.type = '{}' then m.value::{cast} {} ", kind.key(), op.sql()));
+            b.push_bind(value).push(format_args!("::{cast} end"));
         }
     }
     b.push(")");

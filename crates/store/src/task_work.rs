@@ -133,12 +133,13 @@ impl Store {
         Ok(done.rows_affected() == 1 && status.ended())
     }
 
-    /// A hub says only after a change that it waits for a restart: changes of the machine that have just ended say so too.
+    /// A hub says only after a change that it waits for a restart: the change of the machine that has just ended says so too.
     pub async fn tasks_wait_for_restart(&self, vm: VmId) -> Result<()> {
         let changes: Vec<String> = CHANGES.iter().map(|a| a.key().to_owned()).collect();
         sqlx::query!(
-            "update tasks set message = $2 where object_id = $1 and operation = any($3) and status = 'success' and message = ''
-             and ended_at > now() - interval '1 minute'",
+            "update tasks set message = $2 where message = '' and id = (
+               select id from tasks where object_id = $1 and operation = any($3) and status = 'success'
+                 and ended_at > now() - interval '1 minute' order by started_at desc, id desc limit 1)",
             vm.0,
             AT_NEXT_START,
             &changes

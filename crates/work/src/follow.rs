@@ -127,7 +127,7 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                         known.late.reports.extend(known.vms.keys().cloned());
                         match &known.silent {
                             Some(trouble) => silent(&shared, &hub, trouble).await,
-                            None if known.served => answers(&shared, &hub).await,
+                            None if known.served && !client.health().in_doubt() => answers(&shared, &hub).await,
                             None => {}
                         }
                     }
@@ -136,7 +136,10 @@ pub(crate) async fn run(shared: Arc<Shared>, hub: HubId, client: Client, mut epo
                 Err(_) => return,
             },
             () = std::future::ready(()), if full => Vec::new(),
-            Some(event) = vms.next() => on_vm(&shared, &hub, ours.is_some(), &mut known, event).await,
+            Some(event) = vms.next() => {
+                let tells = ours.is_some().then(|| !client.health().in_doubt());
+                on_vm(&shared, &hub, tells, &mut known, event).await
+            }
             Some(event) = instances.next() => on_instance(&mut known, event),
             Some(event) = volumes.next() => {
                 follow_disks::heard(&shared, &hub, ours, &mut known.disks, &event).await;
@@ -197,14 +200,18 @@ async fn write(
     reports.buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await
 }
 
-/// `ours`: whether a hub answers is for the replica to say that holds it; another one's way there may be cut.
-async fn on_vm(shared: &Shared, hub: &HubId, ours: bool, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {
+/// `tells`: whether a hub answers is for the replica to say that holds it; another one's way there may be cut. Its watch alone
+/// does not prove it where calls fail.
+async fn on_vm(shared: &Shared, hub: &HubId, tells: Option<bool>, known: &mut Known, event: Event<VmPart>) -> Vec<Key> {
     let was_silent = known.silent.is_some();
     if !matches!(event, Event::Trouble(_)) {
         known.silent = None;
     }
     // a watch that goes on where it was cut shows no list
-    if ours && (was_silent || matches!(event, Event::Snapshot(_) | Event::Alive(_))) && known.silent.is_none() {
+    if tells == Some(true)
+        && (was_silent || matches!(event, Event::Snapshot(_) | Event::Alive(_)))
+        && known.silent.is_none()
+    {
         answers(shared, hub).await;
     }
     match event {
@@ -237,7 +244,7 @@ async fn on_vm(shared: &Shared, hub: &HubId, ours: bool, known: &mut Known, even
         Event::Trouble(e) => {
             metrics::counter!("ssvirt_hub_connections_total", "hub" => hub.0.clone(), "result" => e.key()).increment(1);
             let trouble = Trouble { kind: e.key().into(), message: e.message(), next_step: e.next_step().into() };
-            if ours {
+            if tells.is_some() {
                 silent(shared, hub, &trouble).await;
             }
             known.silent = Some(trouble);

@@ -196,7 +196,7 @@ pub(crate) async fn of_vm(shared: &Shared, hub: &HubId, epoch: i64, vm: Uuid, se
     let reports: Vec<(String, DiskReport)> = disks
         .map(|d| {
             let volume = seen.volumes.iter().find(|v| *v.meta.key.name == *d.volume);
-            let waits = d.cdrom && seen.instance.as_ref().is_some_and(|i| !i.discs.contains(&d.name));
+            let waits = seen.instance.as_ref().is_some_and(|i| !i.disks.contains(&d.name));
             let no_snapshot = d.no_snapshot.clone().unwrap_or_default();
             (d.name.clone(), DiskReport { volume: d.volume.clone(), waits, no_snapshot, ..one(volume, settled) })
         })

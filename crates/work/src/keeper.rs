@@ -3,7 +3,7 @@ use crate::{
     Shared,
     differences::Differences,
     drill::{Step, at},
-    follow, instances, leases, own_namespace, settle, templates,
+    follow, instances, leases, own_namespace, same_cluster, settle, templates,
 };
 use hub::{
     Client, check,
@@ -141,12 +141,14 @@ async fn check_now_and_then(shared: Arc<Shared>, hub: HubId, client: Client, mut
                 shared.times.check_silent
             }
         };
-        let until = Instant::now() + pause;
+        let (until, looked) = (Instant::now() + pause, (shared.clock)());
         while Instant::now() < until {
             tokio::time::sleep((shared.times.look * 2).min(pause)).await;
-            // it fell silent meanwhile: look whether it is back
-            let open = matches!(client.health().circuit, Circuit::Open { .. });
-            if open || shared.store.hub_is_silent(&hub).await.unwrap_or(false) {
+            // it fell silent meanwhile, or answers and refuses every call: look whether it is back
+            let health = client.health();
+            let open = matches!(health.circuit, Circuit::Open { .. });
+            let doubt = health.in_doubt() && health.last_error.is_some_and(|last| last.at > looked);
+            if open || doubt || shared.store.hub_is_silent(&hub).await.unwrap_or(false) {
                 break;
             }
         }
@@ -173,6 +175,7 @@ async fn look(shared: &Shared, hub: &HubId, client: &Client, last: &mut HubRepor
     if found.kubernetes.is_some() {
         report.checks.push(own_namespace::bring(shared, hub, client).await?);
     }
+    same_cluster::look(shared, hub, &mut report).await?;
     let found_anew = say(hub, &last.checks, &report.checks);
     let before = std::mem::replace(last, report.clone());
     // it may have fallen silent in the middle: then half of the answers are missing

@@ -13,6 +13,7 @@ mod own_namespace;
 mod queue;
 mod reconcile;
 mod report;
+mod same_cluster;
 mod settle;
 mod templates;
 mod times;

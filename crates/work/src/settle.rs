@@ -29,12 +29,22 @@ pub(crate) async fn about_vm(shared: &Shared, id: VmId, vapp: VappId, outcome: &
         write(shared, task, &stands, std::slice::from_ref(&stands)).await?;
     }
     if open.iter().any(|t| t.kind == Kind::Vapp) {
-        self::vapp(shared, vapp, &Outcome::Done).await?;
+        vapp_and_vm(shared, vapp, &Outcome::Done, Some((id, outcome))).await?;
     }
     Ok(())
 }
 
 pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Result<()> {
+    vapp_and_vm(shared, id, outcome, None).await
+}
+
+/// `worked_on`: what came of work on one of its machines.
+async fn vapp_and_vm(
+    shared: &Shared,
+    id: VappId,
+    outcome: &Outcome,
+    worked_on: Option<(VmId, &Outcome)>,
+) -> Result<()> {
     let open = shared.store.open_tasks(&[id.0]).await?;
     if open.is_empty() {
         return Ok(());
@@ -42,7 +52,13 @@ pub(crate) async fn vapp(shared: &Shared, id: VappId, outcome: &Outcome) -> Resu
     let vms = shared.store.vms_known_of(id).await?;
     let gone = shared.store.vapp_work(id.0).await?.is_none_or(|v| v.gone);
     for task in &open {
-        let each = of_each(task.action, &vms);
+        let mut each = of_each(task.action, &vms);
+        if let Some((vm, Outcome::Wait(_, why) | Outcome::Retry(_, why))) = worked_on
+            && let Some(at) = vms.iter().filter(|v| !v.deleted).position(|v| v.id == vm)
+            && let Verdict::Open { message, .. } = &mut each[at].1
+        {
+            message.clone_from(&why.plain);
+        }
         let alone: Vec<Verdict> = each.iter().map(|(_, stands)| stands.clone()).collect();
         let stands = match task.action {
             Action::VappDelete if gone => Verdict::Done,

@@ -4,18 +4,17 @@ use crate::{
     database,
     settings::{Need, Resolved, SettingFlags, Settings, Sources},
 };
+use ::hub::{Client, address::Gate, client::Options, kubeconfig};
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use domain::{
     Domain, catalog, difference,
     hub::{self, Trust},
-    network,
-    probe::{self, Found},
-    vdc,
+    network, probe, vdc,
 };
 use model::{
     Action, Actor, HubId,
-    hub::{Capability, CheckState, Hub, HubSpec, HubType},
+    hub::{Capability, CheckState, Hub, HubCheck, HubSpec, HubType},
     list::{ListQuery, TEMPLATES, VDCS},
     quota::Measure,
     template::{Template, TemplateVm},
@@ -216,7 +215,12 @@ async fn list(args: Only) -> anyhow::Result<ExitCode> {
 }
 
 async fn check(args: Check) -> anyhow::Result<ExitCode> {
-    let (domain, operator) = open(args.settings).await?;
+    let resolved = Resolved::read(&Sources::of_this_process(args.settings));
+    let settings = Settings::build(&resolved, Need::Nothing)?;
+    if let (Some(file), None) = (&args.kubeconfig, &settings.database.url) {
+        return check_alone(file).await;
+    }
+    let (domain, operator) = open_with(&Settings::build(&resolved, Need::Database)?).await?;
     let (name, found) = match (args.kubeconfig, args.id) {
         (Some(file), _) => {
             let text = read(&file)?;
@@ -231,7 +235,7 @@ async fn check(args: Check) -> anyhow::Result<ExitCode> {
     };
     let differences = difference::of(&domain, &operator, &name, &found).await.map_err(database::explained)?;
     domain.store.close().await;
-    let code = print(&found);
+    let code = print(&found.checks);
     if !differences.is_empty() {
         println!("\nDifferences to the other hubs that run VMs");
     }
@@ -241,9 +245,18 @@ async fn check(args: Check) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
+/// Without an installation there is nothing to compare it with.
+async fn check_alone(file: &Path) -> anyhow::Result<ExitCode> {
+    let credential = kubeconfig::parse(&read(file)?).map_err(|e| anyhow::anyhow!("{}: {e}", file.display()))?;
+    let client = Client::new(&credential, &Gate::open(), domain::system_clock(), Options::default());
+    let client = client.map_err(|e| anyhow::anyhow!("{}: {} {}", file.display(), e.message(), e.next_step()))?;
+    let found = ::hub::check::check(&client, &credential, domain::system_clock()()).await;
+    Ok(print(&found.checks.iter().map(Into::into).collect::<Vec<_>>()))
+}
+
 /// The check list; what failed makes the exit code 1.
-fn print(found: &Found) -> ExitCode {
-    for c in &found.checks {
+fn print(checks: &[HubCheck]) -> ExitCode {
+    for c in checks {
         let mark = match c.state {
             CheckState::Ok => "✅",
             CheckState::Warning => "⚠️ ",
@@ -255,7 +268,8 @@ fn print(found: &Found) -> ExitCode {
             println!("   {:28} To do: {}", "", c.what_to_do);
         }
     }
-    if found.failed().is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    let failed = checks.iter().any(|c| c.state == CheckState::Failed);
+    if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 async fn register(args: Register) -> anyhow::Result<ExitCode> {
@@ -441,8 +455,11 @@ fn with_fields(error: model::Error) -> anyhow::Error {
 }
 
 async fn open(flags: SettingFlags) -> anyhow::Result<(Domain, Actor)> {
-    let settings = Settings::build(&Resolved::read(&Sources::of_this_process(flags)), Need::Database)?;
-    let domain = database::open(&settings)?;
+    open_with(&Settings::build(&Resolved::read(&Sources::of_this_process(flags)), Need::Database)?).await
+}
+
+async fn open_with(settings: &Settings) -> anyhow::Result<(Domain, Actor)> {
+    let domain = database::open(settings)?;
     if domain.store.migrations_pending().await.map_err(database::explained)? > 0 {
         bail!("the database is not up to date; run ssvirt migrate first");
     }

@@ -17,7 +17,7 @@ pub(super) async fn check_address(request: Request, next: Next) -> Response {
         return Problem::new(
             StatusCode::BAD_REQUEST,
             "Unreadable address",
-            "The address contains characters that are not valid UTF-8 text.",
+            "The address contains characters that are no text: they are not UTF-8, or U+0000.",
         )
         .into_response();
     }
@@ -37,7 +37,7 @@ pub(super) async fn check_form(State(limit): State<usize>, request: Request, nex
         return Problem::new(
             StatusCode::BAD_REQUEST,
             "Unreadable form",
-            "The form contains characters that are not valid UTF-8 text, so nothing was changed.",
+            "The form contains characters that are no text (they are not UTF-8, or U+0000), so nothing was changed.",
         )
         .into_response();
     }

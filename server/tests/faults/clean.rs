@@ -13,6 +13,12 @@ pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Fi
     if !harmed {
         return Vec::new();
     }
+    away(stage, subject).await;
+    rest(stage, false, PATIENCE).await
+}
+
+/// Everything in its VDC and the VDC are deleted; what is anybody's but the stage's own, too.
+pub(crate) async fn away(stage: &Stage, subject: &Subject) {
     let db = &stage.app.db;
     // what is copied or moved stays until the copy, which is younger, is given up
     let vapp = subject.vapp.map(|v| format!("'{v}'")).unwrap_or_default();
@@ -69,5 +75,4 @@ pub(crate) async fn up(stage: &Stage, harmed: bool, subject: &Subject) -> Vec<Fi
     }
     // those that failed did so for a reason, and are over
     db.execute("update tasks set status = 'aborted' where status = 'error'").await;
-    rest(stage, false, PATIENCE).await
 }

@@ -53,6 +53,14 @@ pub(crate) async fn check(stage: &Stage, may_fail: bool) -> Vec<Finding> {
     found.all
 }
 
+/// What carries our mark and nobody knows any more, but what is going already.
+pub(crate) async fn forgotten(stage: &Stage) -> Vec<(String, Arc<Value>)> {
+    let now = Now::read(stage).await;
+    let unknown = now.objects.iter().filter(|(hub, resource, o)| now.row_of(hub, resource, o).is_none());
+    let stays = unknown.filter(|(_, _, o)| o["metadata"]["deletionTimestamp"].is_null());
+    stays.map(|(hub, resource, o)| (format!("{resource} {} on {hub}", name(o)), o.clone())).collect()
+}
+
 pub(crate) struct Findings {
     all: Vec<Finding>,
 }
@@ -121,8 +129,10 @@ impl Now {
             let runs = instances.iter().filter(|i| i["status"]["phase"] == "Running" && !paused(i));
             now.running.extend(runs.map(|i| label(i, VM_ID)).filter(|id| !id.is_empty()));
         }
-        // planted: it carries our mark and nobody knows it
-        now.objects.retain(|(_, _, o)| name(o) != "unknown-to-us");
+        // they carry our mark, nobody knows them, and they must stay as they are
+        for (_, _, left_alone) in now.objects.extract_if(.., |(_, _, o)| stage.witness.guards(o)) {
+            now.running.remove(&label(&left_alone, VM_ID));
+        }
         now
     }
 
@@ -270,25 +280,27 @@ impl Now {
         }
     }
 
+    /// What is known here of an object under our mark.
+    fn row_of(&self, hub: &str, resource: &str, object: &Value) -> Option<&Value> {
+        let (vm, vapp, vdc) =
+            (label(object, VM_ID), label(object, "ssvirt.io/vapp-id"), label(object, "ssvirt.io/vdc-id"));
+        // a VDC has a row for each hub it is on
+        let of_vdc = || self.vdcs.iter().filter(|v| text(v, "id") == vdc).max_by_key(|v| text(v, "hub_id") == hub);
+        match resource {
+            // the rest of it is told by its namespace
+            "userdefinednetworks" if name(object) == "ssvirt-own" => of_vdc(),
+            "userdefinednetworks" => self.networks.get(&label(object, "ssvirt.io/network-id")),
+            "namespaces" => of_vdc(),
+            _ if !vm.is_empty() => self.vms.get(&vm),
+            _ => self.vapps.get(&vapp),
+        }
+    }
+
     /// I3: what carries our mark is known here and not deleted. I7: and is its organization's.
     fn known(&self, found: &mut Findings) {
         for (hub, resource, object) in &self.objects {
             let what = format!("{resource} {}/{} on {hub}", text(&object["metadata"], "namespace"), name(object));
-            let (vm, vapp, vdc) =
-                (label(object, VM_ID), label(object, "ssvirt.io/vapp-id"), label(object, "ssvirt.io/vdc-id"));
-            let row = match *resource {
-                // the rest of it is told by its namespace
-                "userdefinednetworks" if name(object) == "ssvirt-own" => {
-                    self.vdcs.iter().filter(|v| text(v, "id") == vdc).max_by_key(|v| text(v, "hub_id") == *hub)
-                }
-                "userdefinednetworks" => self.networks.get(&label(object, "ssvirt.io/network-id")),
-                // a row for each hub it is on
-                "namespaces" => {
-                    self.vdcs.iter().filter(|v| text(v, "id") == vdc).max_by_key(|v| text(v, "hub_id") == *hub)
-                }
-                _ if !vm.is_empty() => self.vms.get(&vm),
-                _ => self.vapps.get(&vapp),
-            };
+            let row = self.row_of(hub, resource, object);
             let Some(row) = row else {
                 found.add("I3", Harm::Lost, format!("{what}: nobody knows it"));
                 continue;

@@ -12,6 +12,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -105,6 +106,15 @@ pub(crate) fn table(replicas: usize, seed: u64) -> Vec<Cell> {
     Op::ALL.iter().flat_map(|&op| of(op).map(move |fault| Cell { op, fault, replicas, seed })).collect()
 }
 
+/// A stage, its replicas and its hubs run in one thread, and builds for tests have large frames.
+pub(crate) fn on_large_stack(play: impl AsyncFnOnce() + Send + 'static) -> JoinHandle<()> {
+    let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(play());
+    });
+    thread.unwrap()
+}
+
 /// Hands each piece to one of so many stages, each in a thread of its own. A stage on which something was found is not used
 /// any more.
 fn on_stages<T, F>(todo: Vec<T>, stages: usize, run: F) -> Tally
@@ -116,32 +126,28 @@ where
     let tally = Arc::new(Mutex::new(Tally::default()));
     let threads = (0..stages).map(|_| {
         let (queue, tally) = (queue.clone(), tally.clone());
-        // a stage, its replicas and its hubs run in one thread, and builds for tests have large frames
-        std::thread::Builder::new().stack_size(16 << 20).spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async move {
-                let (mut stage, mut used) = (None, 0);
-                loop {
-                    let Some(piece) = queue.lock().unwrap().pop_front() else { break };
-                    if used >= RUNS_A_STAGE {
-                        stage = None;
-                    }
-                    if stage.is_none() {
-                        (stage, used) = (Some(Stage::set().await), 0);
-                    }
-                    used += 1;
-                    let started = Instant::now();
-                    let outcome = run(stage.as_ref().unwrap(), piece).await;
-                    tally.lock().unwrap().note(&outcome, started.elapsed());
-                    if !outcome.found.is_empty() {
-                        stage = None;
-                    }
+        on_large_stack(async move || {
+            let (mut stage, mut used) = (None, 0);
+            loop {
+                let Some(piece) = queue.lock().unwrap().pop_front() else { break };
+                if used >= RUNS_A_STAGE {
+                    stage = None;
                 }
-            });
+                if stage.is_none() {
+                    (stage, used) = (Some(Stage::set().await), 0);
+                }
+                used += 1;
+                let started = Instant::now();
+                let outcome = run(stage.as_ref().unwrap(), piece).await;
+                tally.lock().unwrap().note(&outcome, started.elapsed());
+                if !outcome.found.is_empty() {
+                    stage = None;
+                }
+            }
         })
     });
     for thread in threads.collect::<Vec<_>>() {
-        thread.unwrap().join().unwrap();
+        thread.join().unwrap();
     }
     Arc::into_inner(tally).unwrap().into_inner().unwrap()
 }

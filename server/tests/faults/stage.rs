@@ -38,7 +38,7 @@ pub(crate) const BY_OPENSHIFT: &str = "fedora-43";
 pub(crate) const SEVERAL: &str = "web-and-db";
 
 /// How many times each action was accepted, and how many times nobody knows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Counts {
     pub(crate) accepted: BTreeMap<&'static str, i64>,
     pub(crate) doubtful: BTreeMap<&'static str, i64>,

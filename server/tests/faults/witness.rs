@@ -42,6 +42,17 @@ impl Witness {
         self.seen().guarded.insert(uid(object), (what.to_owned(), content(object)));
     }
 
+    pub(crate) fn guards(&self, object: &Value) -> bool {
+        self.seen().guarded.contains_key(&uid(object))
+    }
+
+    /// What was deleted by now was asked for, though nobody knows that any more.
+    pub(crate) fn forgive(&self) {
+        let mut seen = self.seen();
+        let deleted = std::mem::take(&mut seen.deleted);
+        seen.by_hand.extend(deleted.into_keys());
+    }
+
     /// The test itself deletes this one.
     pub(crate) fn by_hand(&self, uid: &str) {
         self.seen().by_hand.insert(uid.to_owned());

@@ -134,18 +134,36 @@ async fn without_hot_plug_disks_come_and_go_with_the_next_start() {
     disk::add(d, admin, one.id, DiskSpec { bus: Bus::Sata, ..blank("data", 1024) }).await.unwrap();
     done(&stage, one.id.0, Action::VmDiskAdd).await;
     stage.until("the restart's mark", async || stage.vm(one.id).await.restart_needed).await;
+    stage.until("what it waits for", async || stage.vm(one.id).await.disks[1].waits).await;
+    let page = stage.app.sign_in("acme", "acme-admin").await;
+    let shown = page.get(&format!("/tenant/acme/vms/{}", one.id)).await.must(200).text();
+    assert!(shown.contains("At next start"), "{shown}");
     off(&stage, one.id).await;
     vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
     stage.running(id).await;
     stage.until("no mark", async || !stage.vm(one.id).await.restart_needed).await;
+    stage.until("the disk in it", async || !stage.vm(one.id).await.disks[1].waits).await;
+
+    // an independent one as well; the page on which its VM is deleted does not count it among what goes
+    let (alone, _) =
+        disk::create(d, admin, one.vdc, DiskSpec { bus: Bus::Sata, ..blank("archive", 2048) }).await.unwrap();
+    free(&stage, alone).await;
+    disk::attach(d, admin, one.id, alone).await.unwrap();
+    stage
+        .until("what it waits for", async || stage.vm(one.id).await.disks.iter().any(|k| k.independent && k.waits))
+        .await;
+    let shown = page.get(&format!("/tenant/acme/vms/{}/delete", one.id)).await.must(200).text();
+    assert!(shown.contains("2 disks with all") && shown.contains("The independent disk archive stays."), "{shown}");
+    disk::detach(d, admin, one.id, alone).await.unwrap();
+    done(&stage, one.id.0, Action::VmDiskDetach).await;
 
     let data = stage.vm(one.id).await.disks[1].id.unwrap();
     disk::remove(d, admin, one.id, data).await.unwrap();
     done(&stage, one.id.0, Action::VmDiskRemove).await;
     assert!(stage.vm(one.id).await.disks[1].leaving, "the running machine holds it");
-    assert_eq!(volumes(&stage).len(), 2);
+    assert_eq!(volumes(&stage).len(), 3, "and the independent one stays");
     off(&stage, one.id).await;
-    stage.until("its end", async || volumes(&stage).len() == 1).await;
+    stage.until("its end", async || volumes(&stage).len() == 2).await;
     stage.until("the row's end", async || stage.vm(one.id).await.disks.len() == 1).await;
 }
 

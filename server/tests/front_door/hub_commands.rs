@@ -434,3 +434,18 @@ async fn check_asks_every_hub_and_says_what_to_do_about_those_that_are_silent() 
         "{said}"
     );
 }
+
+#[tokio::test]
+async fn a_kubeconfig_is_tried_before_there_is_an_installation() {
+    let check = async |file: &File| {
+        let mut command = ssvirt(&["hub", "check", "--kubeconfig", file.path()], &[]);
+        let done = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (done.status.code().unwrap(), text(done.stdout), text(done.stderr))
+    };
+    let sim = hubsim::Hub::start(hubsim::Options::default()).await.unwrap();
+    let (_, said, wrong) = check(&File::new(&sim.kubeconfig())).await;
+    assert!(said.contains("Kubernetes version") && said.contains("KubeVirt") && wrong.is_empty(), "{said}{wrong}");
+    let (code, said, wrong) = check(&File::new("kind: Config\nexec: x\n")).await;
+    assert!(code == 1 && said.is_empty() && wrong.contains("exec"), "{code} {said}{wrong}");
+}

@@ -3,10 +3,11 @@ use crate::{
     harness::{Hubs, TestApp, TestOrg},
     request_id::Log,
 };
-use domain::{Gate, system_clock, vapp, vm};
+use domain::{Gate, hub::Trust, probe, system_clock, vapp, vm};
 use hub::{Client, apply::Owner, client::Options, resource::SECRETS};
 use model::{
     Action, VappId, VmId,
+    hub::{HubSpec, HubType},
     vapp::VappSpec,
     vm::{Power, Vm, VmSpec, VmState},
 };
@@ -253,4 +254,56 @@ async fn a_replica_whose_way_to_a_hub_is_cut_does_not_make_it_silent_for_all() {
     stage.hubs.kill_controller();
     stage.until("hubs where state = 'unreachable'", 1).await;
     cut.stop().await;
+}
+
+/// As when a token is revoked: the API server refuses whoever calls, and watches that are open go on.
+#[tokio::test]
+async fn a_hub_that_refuses_every_call_is_said_to_though_what_is_watched_goes_on() {
+    let stage = Stage::set().await;
+    let (d, hub) = (&stage.app.domain, stage.hubs.hub("one"));
+    let admin = stage.app.actor(stage.acme.admin()).await;
+    let shop = stage.compose("shop").await;
+    let before = stage.running(shop).await;
+    for (fault, says) in [(hubsim::Fault::Unauthorized, "credentials"), (hubsim::Fault::ServerError, "server")] {
+        hub.faults().set(fault, true);
+        vapp::power(d, &admin, shop, Action::VappPowerOff).await.unwrap();
+        stage.until(&format!("hubs where state = 'unreachable' and last_error_kind = '{says}'"), 1).await;
+        for turn in 0..30 {
+            let mark = |o: &mut Value| o["metadata"]["annotations"]["turn"] = turn.to_string().into();
+            assert!(hub.edit(VMS.0, VMS.1, &before.namespace, &before.hub_name, mark).unwrap());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert_eq!(stage.app.db.count("hubs where state = 'unreachable'").await, 1, "{says}, {turn}");
+        }
+        stage.until("tasks where operation = 'vapp.power_off' and status = 'running' and message <> ''", 1).await;
+        assert!(stage.vm(shop).await.stale());
+        hub.faults().set(fault, false);
+        stage.until("hubs where state = 'ready' and last_error = ''", 1).await;
+        stage.until(&format!("vms where vapp_id = '{shop}' and obs_state = 'stopped'"), 1).await;
+        vapp::power(d, &admin, shop, Action::VappPowerOn).await.unwrap();
+        stage.running(shop).await;
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_registered_twice_gets_vms_as_the_first_hub_alone() {
+    let stage = Stage::set().await;
+    let (d, operator) = (&stage.app.domain, stage.app.operator().await);
+    stage.until("hubs where cluster_uid <> ''", 1).await;
+    let kubeconfig = stage.hubs.hub("one").kubeconfig();
+    let tried = probe::probe(d, &operator, Action::HubRegister, &kubeconfig, Trust::Operator).await.unwrap();
+    assert!(tried.checks.iter().any(|c| c.detail.contains("the same cluster as the hub one")), "{:#?}", tried.checks);
+    let spec = HubSpec {
+        id: "again".into(),
+        hub_type: HubType::Vmaas,
+        namespace: "vmaas-system".into(),
+        is_default: true,
+        ..HubSpec::default()
+    };
+    domain::hub::register(d, &operator, spec, &kubeconfig, Trust::Operator).await.unwrap();
+    stage
+        .until("hubs where id = 'again' and checks::text like '%same cluster as the hub one%' and offers = '{}'", 1)
+        .await;
+    assert_eq!(stage.app.db.count("hubs where id = 'one' and checks::text like '%same cluster%'").await, 0);
+    let vm = stage.compose("shop").await;
+    assert_eq!(stage.running(vm).await.hub.unwrap().0, "one");
 }

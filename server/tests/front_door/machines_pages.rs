@@ -274,7 +274,7 @@ async fn a_vm_is_renamed_and_resized_and_what_waits_for_the_next_start_is_said()
     let done = builder.fill_page(&back, &resize, &[("cpus", "4")]).await;
     builder.follow(done).await.says("4 vCPU and 4 GB are asked for shop-2.").says("at next start");
     stage.seen(&vm, "obs_restart = true, outside = 'It was stopped by hand.'").await;
-    builder.get(&page).await.says("Changes wait for the next start.").says("It was stopped by hand. It stays so until");
+    builder.get(&page).await.says("Changes wait for the next start").says("It was stopped by hand. It stays so until");
     stage.seen(&vm, "obs_state = 'missing', outside = 'It was deleted on its hub by hand.'").await;
     let shown = builder.get(&page).await.says("Missing").says("It was deleted on its hub by hand. Delete it here");
     shown.says_not("changed on its hub by hand");

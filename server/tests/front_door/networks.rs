@@ -260,6 +260,37 @@ async fn lists_of_nics_that_can_not_be_are_refused_beside_them() {
 }
 
 #[tokio::test]
+async fn what_the_form_of_nics_asks_for_is_done_or_refused_at_its_field() {
+    let stage = Stage::set().await;
+    let back = made(&stage, stage.acme.vdc("prod"), NetworkForm { ranges: "10.7.0.10".into(), ..form("back") }).await;
+    let vms = vec![machine("a", vec![NicSpec::default()])];
+    let vapp = compose(&stage, "prod", "one", vms).await.unwrap();
+    let a = stage.vms(vapp).await.remove(0);
+    let page = stage.app.sign_in("acme", "acme-admin").await;
+    let (to, back) = (format!("/tenant/acme/vms/{}/nics", a.id), back.to_string());
+    let version = a.version.to_string();
+    let post = async |fields: &[(&str, &str)]| {
+        let fields: Vec<_> = [("version", version.as_str())].iter().chain(fields).copied().collect();
+        page.post(&to, &fields).await
+    };
+
+    // the VDC's own network gives no address that was chosen, and takes none from a pool
+    let own = [("nic0-network", "vdc"), ("nic0-mode", "manual"), ("nic0-address", "10.10.0.9")];
+    for fields in [&own[..], &[own[0], own[2]], &[own[0], ("nic0-mode", "pool")]] {
+        let said = post(fields).await.must(422);
+        assert!(said.text().contains("hands out addresses by DHCP"), "{fields:?}: {}", said.text());
+    }
+    let said = post(&[("nic0-network", "vdc"), ("nic1-network", &back), ("primary", "7")]).await.must(422);
+    assert!(said.error_of("primary").unwrap().contains("no NIC 7"), "{}", said.text());
+    assert!(!page.get(&to).await.must(200).text().contains("NIC 7"));
+    post(&[("nic0-network", "vdc"), ("nic1-network", &back), ("primary", "1")]).await.must(303);
+    let nics: Vec<_> = stage.vm(a.id).await.nics.iter().map(|n| (n.spec.index, n.spec.primary)).collect();
+    assert_eq!(nics, [(0, false), (1, true)]);
+    let page = page.get(&format!("/tenant/acme/vapps/{vapp}")).await.must(200).text();
+    assert!(!page.contains("Remove back"), "{page}");
+}
+
+#[tokio::test]
 async fn many_at_once_never_get_the_same_address() {
     let app = TestApp::start().await;
     let acme = app.org("acme").vdc("prod").make().await;

@@ -1,11 +1,13 @@
 //! Storage policies: classes of hubs by name, what of them a VDC may use, and quota by policy.
 use crate::stage::Stage;
-use domain::{storage, vapp, vdc};
+use domain::{copy, disk, snapshot, storage, vapp, vdc};
 use model::{
     Action, Error, PolicyId,
+    disk::{DiskSpec, DiskState},
+    snapshot::SnapshotSpec,
     storage::{StoragePolicySpec, VdcPolicySpec},
     vdc::VdcSpec,
-    vm::VmSpec,
+    vm::{VmSpec, VmState},
 };
 
 fn gold() -> StoragePolicySpec {
@@ -145,4 +147,45 @@ async fn the_provider_makes_a_policy_and_gives_it_to_a_vdc_on_its_pages() {
     let tenant = stage.app.sign_in("acme", "acme-admin").await;
     let shown = tenant.get(&format!("/tenant/acme/vdcs/{vdc}")).await.must(200).text();
     assert!(shown.contains("gold") && shown.contains("50 GB"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_moves_keeps_its_policies_where_they_are_and_its_page_says_what_stays_behind() {
+    let stage = Stage::set().await;
+    let (d, admin, operator) = (&stage.app.domain, &stage.admin, stage.app.operator().await);
+    let gold = storage::create(d, &operator, gold()).await.unwrap().id;
+    let (prod, dev) = (stage.acme.vdc("prod"), stage.app.vdc(stage.acme.id, "dev").await);
+    for vdc in [prod, dev] {
+        let first = storage::of_vdc(d, admin, vdc).await.unwrap()[0].id;
+        let policy = |id, is_default| VdcPolicySpec { id, limit_mb: None, is_default };
+        storage::set_for_vdc(d, &operator, vdc, vec![policy(first, vdc == dev), policy(gold, vdc == prod)])
+            .await
+            .unwrap();
+    }
+    let id = stage.deploy("web-and-db", "shop").await;
+    let vms = stage.running(id).await;
+    vapp::power(d, admin, id, Action::VappPowerOff).await.unwrap();
+    stage.until("stopped VMs", async || stage.vms(id).await.iter().all(|v| v.state() == VmState::Stopped)).await;
+    snapshot::create(d, admin, vms[0].id, SnapshotSpec { name: "before".into(), ..SnapshotSpec::default() })
+        .await
+        .unwrap();
+    let archive = DiskSpec { name: "archive".into(), size_mb: 1024, ..DiskSpec::default() };
+    let (archive, _) = disk::create(d, admin, prod, archive).await.unwrap();
+    stage.until("a disk", async || disk::get(d, admin, archive).await.unwrap().state() == DiskState::Free).await;
+    disk::attach(d, admin, vms[1].id, archive).await.unwrap();
+    let at_rest = "work where failing <> 'failed'";
+    stage.until("rest", async || stage.app.db.count(at_rest).await == 0).await;
+
+    let page = stage.app.sign_in("acme", "acme-admin").await.get(&format!("/tenant/acme/vapps/{id}/move")).await;
+    page.must(200)
+        .says(&format!("The snapshots of {} are not copied", vms[0].name))
+        .says("Independent disks stay in their VDC, in no VM: archive.");
+    let moved = copy::move_vapp(d, admin, id, dev).await.unwrap().vapp;
+    stage.until("the move's end", async || stage.task_of(moved.0, Action::VappMove).await.0.ended()).await;
+    let now = stage.vms(moved).await;
+    assert!(now.iter().flat_map(|vm| &vm.disks).all(|k| k.policy == "gold"), "{now:#?}");
+    let volumes = stage.hubs.hub("one").objects("cdi.kubevirt.io", "datavolumes");
+    let of_move = volumes.iter().filter(|v| v["metadata"]["namespace"] == now[0].namespace.as_str());
+    assert!(of_move.clone().count() > 0 && of_move.clone().all(|v| v["spec"]["storage"]["storageClassName"] == "fast"));
+    assert_eq!(disk::get(d, admin, archive).await.unwrap().vdc, prod);
 }

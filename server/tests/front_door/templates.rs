@@ -280,6 +280,22 @@ async fn what_a_template_asks_for_is_asked_checked_beside_its_field_and_put_in()
 }
 
 #[tokio::test]
+async fn an_image_that_the_hub_does_not_have_is_named_and_nothing_is_made() {
+    let stage = Stage::set().await;
+    stage.golden(&[asking()]).await;
+    let admin = stage.app.sign_in("acme", "acme-admin").await;
+    let form = format!("{}/deploy", stage.page_of("asking").await);
+    let made = admin.fill(&form, &[("name", "shop"), ("parameter.SYSTEM", "fedroa")]).await.must(303);
+    let id: model::VappId = made.location().rsplit('/').next().unwrap().parse().unwrap();
+    stage.until("the failure", async || stage.task_of(id.0, Action::VappCreate).await.0 == TaskStatus::Error).await;
+    let why = stage.task_of(id.0, Action::VappCreate).await.1;
+    let says = "The hub has no image fedroa in the namespace openshift-virtualization-os-images. Delete it and deploy";
+    assert!(why.contains(says), "{why}");
+    admin.get(made.location()).await.must(200).says(says);
+    assert_eq!(stage.hubs.count("one", VMS), 0);
+}
+
+#[tokio::test]
 async fn machines_of_several_are_named_by_what_is_given() {
     let stage = Stage::set().await;
     let mut two = filled_from("two", json!({"source": {"blank": {}}}));
@@ -328,4 +344,32 @@ async fn title_and_icon_are_shown_and_deprecated_is_told_from_vanished() {
     admin.get(&page).await.must(200).says("Vanished").says("it is gone there").says_not("Deprecated");
     let refused = vapp::deploy(&stage.app.domain, &stage.admin, vdc, t.id, ask()).await.err().unwrap().to_string();
     assert!(refused.contains("old is offered by no hub any more: it is gone there."), "{refused}");
+}
+
+#[tokio::test]
+async fn a_templates_machine_is_added_to_a_vapp_that_is_there() {
+    let stage = Stage::set().await;
+    let shop = stage.deploy("web-and-db", "shop").await;
+    stage.running(shop).await;
+    let page = stage.app.sign_in("acme", "acme-admin").await;
+    let form = page.get(&format!("/tenant/acme/vapps/{shop}/add")).await.must(200).link("ubuntu-24.04").unwrap();
+    assert!(form.ends_with(&format!("/deploy?into={shop}")), "{form}");
+    let shown = page.get(&form).await.must(200).says("Into the vApp");
+    assert!(shown.choices("vdc").is_empty(), "the vApp's");
+    page.fill_page(&shown, &form, &[("name", "web")]).await.must(409).says("Another VM of this vApp has that name");
+    page.fill_page(&shown, &form, &[("name", "-"), ("cpus", "0")]).await.must(422);
+    let done = page.fill_page(&shown, &form, &[("name", "cache"), ("cpus", "2"), ("power_on", "on")]).await;
+    page.follow(done).await.says("VM cache is asked for.").says("cache");
+    let vms = stage.running(shop).await;
+    let cache = vms.iter().find(|vm| vm.name == "cache").unwrap();
+    assert_eq!((vms.len(), cache.cpus, cache.hub.as_ref()), (3, 2, vms[0].hub.as_ref()));
+    assert!(!cache.disks[0].image.is_empty(), "{:?}", cache.disks);
+    assert_eq!(stage.app.db.count("vapps where deleted_at is null").await, 1);
+
+    // another's vApp is not there
+    stage.app.org("globex").vdc("lab").make().await;
+    let stranger = stage.app.sign_in("globex", "globex-admin").await;
+    let theirs = form.replace("/tenant/acme/", "/tenant/globex/");
+    stranger.get(&theirs).await.must(404);
+    stranger.post(&theirs, &[("name", "mine")]).await.must(404);
 }

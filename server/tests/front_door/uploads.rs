@@ -359,18 +359,25 @@ async fn a_descriptor_and_its_disks_can_be_sent_one_by_one_as_vcds_clients_do() 
 async fn a_form_without_any_script_sends_a_disc() {
     let stage = Stage::set().await;
     let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let form = async |id: UploadId, back: &str| {
+        let link = desk.get(id).await.link;
+        let mut body = b"--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"linux.iso\"\r\nContent-Type: application/octet-stream\r\n\r\n".to_vec();
+        body.extend(iso());
+        body.extend(b"\r\n--xyz--\r\n");
+        let request = desk
+            .browser
+            .request("POST", &format!("/transfer/{link}?back={back}"))
+            .header("content-type", "multipart/form-data; boundary=xyz")
+            .header("content-length", body.len());
+        desk.browser.send(request.body(Body::from(body)).unwrap()).await.must(303).location().to_owned()
+    };
+    // nobody is led to another site
+    for (name, back) in [("one", "//evil.example"), ("two", "/%5Cevil.example"), ("three", "https://evil.example")] {
+        assert_eq!(form(desk.begin(name, ItemKind::Media).await, back).await, "/", "{back}");
+    }
     let id = desk.begin("installer", ItemKind::Media).await;
-    let link = desk.get(id).await.link;
-    let mut body = b"--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"linux.iso\"\r\nContent-Type: application/octet-stream\r\n\r\n".to_vec();
-    body.extend(iso());
-    body.extend(b"\r\n--xyz--\r\n");
-    let request = desk
-        .browser
-        .request("POST", &format!("/transfer/{link}?back=/tenant/acme/uploads/{id}"))
-        .header("content-type", "multipart/form-data; boundary=xyz")
-        .header("content-length", body.len());
-    let answer = desk.browser.send(request.body(Body::from(body)).unwrap()).await.must(303);
-    assert_eq!(answer.location(), format!("/tenant/acme/uploads/{id}"));
+    let back = format!("/tenant/acme/uploads/{id}");
+    assert_eq!(form(id, &back).await, back);
     let upload = desk.ended(id).await;
     assert_eq!((upload.state, upload.problem.as_str()), (UploadState::Done, ""));
     assert_eq!(item::versions(&stage.app.domain, &stage.admin, upload.template).await.unwrap()[0].size, 40960);
@@ -491,10 +498,12 @@ async fn a_file_is_held_against_the_sum_that_was_given_with_its_form() {
         upload.state == UploadState::Failed && upload.problem.contains("SHA-256 is not what was promised"),
         "{upload:?}"
     );
-    desk.browser
-        .get(&format!("/tenant/acme/uploads/{id}"))
-        .await
-        .must(200)
-        .says("It was refused.")
-        .says("SHA-256 is not");
+    let refused = desk.browser.get(&format!("/tenant/acme/uploads/{id}")).await.must(200);
+    // its item takes the right one
+    let another = format!("/tenant/acme/templates/{}/upload", upload.template);
+    assert!(refused.body.contains(&another), "no way to another file");
+    refused.says("It was refused.").says("SHA-256 is not").says("Upload another file");
+    let id = upload_of(&desk.browser.fill(&another, &[("sha256", &sum(&disc))]).await.must(303));
+    desk.send(id, "disc.iso", &disc, 1000).await;
+    assert_eq!(desk.ended(id).await.state, UploadState::Done);
 }

@@ -63,7 +63,7 @@ pub const NEEDED: [Right; 39] = [
     extra("subresources.kubevirt.io", "virtualmachines/removevolume", &["update"], "disks that go while a VM runs"),
     needed("cdi.kubevirt.io", "datavolumes", LIFE),
     needed("cdi.kubevirt.io", "datavolumes/source", &["create"]),
-    needed("cdi.kubevirt.io", "datasources", &["list", "watch"]),
+    needed("cdi.kubevirt.io", "datasources", LOOK),
     extra("cdi.kubevirt.io", "cdis", &["list"], "the check of CDI"),
     extra("cdi.kubevirt.io", "cdiconfigs", &["get"], "uploads"),
     extra("upload.cdi.kubevirt.io", "uploadtokenrequests", &["create"], "uploads"),

@@ -21,6 +21,15 @@ pub struct Health {
     pub last_error: Option<LastError>,
 }
 
+impl Health {
+    /// It speaks, and no call succeeds: it does not know us any more, or fails itself. Watches that were open before may go on,
+    /// so they say nothing of that.
+    pub fn in_doubt(&self) -> bool {
+        let failed = self.last_error.as_ref().filter(|last| self.as_of.is_none_or(|as_of| last.at > as_of));
+        failed.is_some_and(|last| matches!(last.error, Error::Credentials(_) | Error::Server { .. }))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Circuit {
     /// Not called yet.
@@ -99,6 +108,13 @@ impl Breaker {
         state.failures = 0;
         state.open = None;
         state.as_of = Some(now);
+    }
+
+    /// A watch said something.
+    pub(super) fn heard(&self, now: OffsetDateTime) {
+        if !self.health().in_doubt() {
+            self.answered(now);
+        }
     }
 
     pub(super) fn failed(&self, error: &Error, now: OffsetDateTime) {

@@ -187,7 +187,7 @@ impl Client {
 
     /// A watch heard from the hub.
     pub(crate) fn alive(&self) {
-        self.0.breaker.answered(self.now());
+        self.0.breaker.heard(self.now());
     }
 
     /// A stream that broke while it was read.

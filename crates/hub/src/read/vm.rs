@@ -93,8 +93,8 @@ pub struct InstancePart {
     pub attached: Vec<String>,
     pub guest_os: Option<String>,
     pub system: System,
-    /// Its CD drives, by name.
-    pub discs: Vec<String>,
+    /// Its disks and CD drives, by name.
+    pub disks: Vec<String>,
     pub cpus: Option<i64>,
     pub memory_mb: Option<i64>,
     pub agent_connected: bool,
@@ -280,10 +280,7 @@ pub fn instance(object: &Value) -> Option<InstancePart> {
         attached: list(object, "/spec/networks").map(attached).collect(),
         guest_os: ["/status/guestOSInfo/prettyName", "/status/guestOSInfo/name"].iter().find_map(|p| some(object, p)),
         system: guest::system(at(object, "/status/guestOSInfo").unwrap_or(&Value::Null)),
-        discs: list(object, "/spec/domain/devices/disks")
-            .filter(|d| d.get("cdrom").is_some())
-            .map(|d| owned(d, "/name"))
-            .collect(),
+        disks: list(object, "/spec/domain/devices/disks").map(|d| owned(d, "/name")).collect(),
         cpus: cpu("sockets")
             .map(|s| s.saturating_mul(cpu("cores").unwrap_or(1)).saturating_mul(cpu("threads").unwrap_or(1))),
         memory_mb: memory.iter().find_map(|p| quantity::mib(&quantity::of(at(object, p)?)?)),

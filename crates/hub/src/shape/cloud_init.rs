@@ -85,6 +85,13 @@ pub fn parts(init: &CloudInit) -> Result<Vec<Part>, BadCloudInit> {
         return Ok([Some(ours), hook].into_iter().flatten().collect());
     }
     if is_config(&text) {
+        if let Some(line) = text.lines().position(|line| line.starts_with('\t') && !line.trim().is_empty()) {
+            let line = line + 1;
+            return bad(
+                "user_data",
+                format!("Line {line} of the cloud-config begins with a tab. Indent it with blanks."),
+            );
+        }
         let fields = match yaml::parse_with_anchors(&text) {
             Ok(Value::Object(fields)) => fields,
             Ok(Value::Null) => Map::new(),
@@ -285,6 +292,8 @@ mod tests {
             ("#cloud-config\na: [\n", vec![], "user_data"),
             ("#cloud-config\nfqdn: a\nfqdn: b\n", vec![], "user_data"),
             ("#cloud-config\npackage: [x]\n", vec![], "user_data"),
+            ("#cloud-config\n\tpackages: [x]\n", vec![], "user_data"),
+            ("#cloud-config\nruncmd: !!python/name:os.system [x]\n", vec![], "user_data"),
             ("#cloud-config\nssh_authorized_keys: x\n", keys.clone(), "user_data"),
             (large.as_str(), vec![], "user_data"),
             ("", vec!["-----BEGIN OPENSSH PRIVATE KEY-----".to_owned()], "ssh_keys"),

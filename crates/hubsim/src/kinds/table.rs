@@ -84,10 +84,11 @@ const TABLE: &[Row] = &[
     Row(Cdi, "cdi.kubevirt.io", "v1beta1", "volumeuploadsources", "VolumeUploadSource", "", "", N),
     Row(UserDefinedNetworks, "k8s.ovn.org", "v1", "userdefinednetworks", "UserDefinedNetwork", "udn", "", NS),
     Row(UserDefinedNetworks, "k8s.ovn.org", "v1", "clusteruserdefinednetworks", "ClusterUserDefinedNetwork", "cudn", "", CLUSTER | STATUS),
+    // of the two with one kind the later is the one that kubectl takes
+    Row(Templates, "template.openshift.io", "v1", "processedtemplates", "Template", "", "", N | BUILT_IN | CREATE_ONLY),
     Row(Templates, "template.openshift.io", "v1", "templates", "Template", "", "", N | BUILT_IN),
     Row(Templates, "template.openshift.io", "v1", "templateinstances", "TemplateInstance", "", "", NS | BUILT_IN),
     Row(Templates, "template.openshift.io", "v1", "brokertemplateinstances", "BrokerTemplateInstance", "", "", BUILT_IN),
-    Row(Templates, "template.openshift.io", "v1", "processedtemplates", "Template", "", "", N | BUILT_IN | CREATE_ONLY),
     Row(OpenShift, "config.openshift.io", "v1", "clusterversions", "ClusterVersion", "", "", CLUSTER | STATUS),
     Row(OpenShift, "config.openshift.io", "v1", "infrastructures", "Infrastructure", "", "", CLUSTER | STATUS),
     Row(OpenShift, "config.openshift.io", "v1", "ingresses", "Ingress", "", "", CLUSTER | STATUS),

@@ -10,7 +10,7 @@ use futures::stream;
 use hub::{
     Client, Key,
     apply::{Deleted, Owner, Propagation},
-    resource::{DATA_VOLUMES, VOLUME_CLAIMS},
+    resource::{DATA_SOURCES, DATA_VOLUMES, VOLUME_CLAIMS},
     shape::{
         image as shape,
         names::{IMAGE_ID, image_name},
@@ -87,6 +87,21 @@ pub(super) async fn of_disk(
         return Ok(Err(Outcome::Wait(Duration::from_secs(5), why.into())));
     }
     Ok(Ok(format!("claim/{}/{}", namespace(shared, hub).await?, image_name(id))))
+}
+
+/// The first image that its disks are to be copies of and that the hub does not have, for which CDI would wait in silence.
+/// A hub that does not say has it.
+pub(super) async fn missing(client: &Client, vm: &VmWork) -> Option<Key> {
+    for disk in vm.disks.iter().filter(|d| d.with_vm) {
+        let Some((namespace, name)) = disk.image.strip_prefix("datasource/").and_then(|s| s.split_once('/')) else {
+            continue;
+        };
+        let key = Key::new(namespace, name);
+        if let Err(hub::Error::NotFound(_)) = at(Step::ImageLook, client.get(&DATA_SOURCES, &key)).await {
+            return Some(key);
+        }
+    }
+    None
 }
 
 /// Our own namespace on the hub.

@@ -92,6 +92,13 @@ async fn keep(shared: &Shared, claim: &Claim, vm: &VmWork) -> Result<Outcome> {
                         Ok(vm) => vm,
                         Err(not_yet) => return Ok(not_yet),
                     };
+                    if let Some(image) = image::missing(&client, vm).await {
+                        let why = format!(
+                            "The hub has no image {} in the namespace {}. Delete it and deploy it once more with an image that is there.",
+                            image.name, image.namespace
+                        );
+                        return Ok(Outcome::Failed(why.into()));
+                    }
                     let told = guest::told(shared, vm).await?;
                     let wanted = match shaped(vm, &there, told.discs()) {
                         Ok(wanted) => wanted,

@@ -69,7 +69,11 @@ impl Database {
 impl Database {
     async fn conn(&self) -> MutexGuard<'_, Option<PgConnection>> {
         let mut conn = self.conn.lock().await;
-        if conn.is_none() {
+        let lives = match conn.as_mut() {
+            Some(conn) => conn.ping().await.is_ok(),
+            None => false,
+        };
+        if !lives {
             *conn = Some(PgConnection::connect(&self.url).await.unwrap());
         }
         conn

@@ -63,6 +63,12 @@ impl Clients {
         made.attr("href")
     }
 
+    /// The same where the answer is what is made.
+    pub(super) async fn act_made(&self, href: &str, body: &str) -> Said {
+        let said = self.admin.post(href, body).await.must(201);
+        self.succeeded(said).await
+    }
+
     pub(super) async fn act(&self, href: &str, body: &str) -> Said {
         let said = self.admin.post(href, body).await.must(202);
         self.succeeded(said).await

@@ -220,6 +220,20 @@ async fn a_task_says_that_a_change_comes_with_the_next_start() {
         let at = said.text.find("/api/task/").unwrap();
         c.admin.get(&said.text[at..at + 46]).await.must(200).text
     };
+    // more memory comes at once, and less needs a restart: the hub says so, of the second change alone
+    let item = c.admin.get(&format!("{vm}/virtualHardwareSection/memory")).await.must(200).text;
+    let now = item.split("<rasd:VirtualQuantity>").nth(1).unwrap().split('<').next().unwrap().to_owned();
+    let set = async |mb: i64| {
+        let other = item.replace(&format!("VirtualQuantity>{now}<"), &format!("VirtualQuantity>{mb}<"));
+        let said = c.admin.put(&format!("{vm}/virtualHardwareSection/memory"), &other).await.must(202);
+        c.succeeded(said).await
+    };
+    let mb: i64 = now.parse().unwrap();
+    let more = set(mb * 2).await;
+    let less = set(mb / 2).await;
+    c.stage.until("said", async || details(&less).await.contains("It comes with the next start.")).await;
+    assert!(!details(&more).await.contains("next start"), "{}", details(&more).await);
+
     let section = format!(
         "<GuestCustomizationSection {VCLOUD}><Enabled>true</Enabled><CustomizationScript>true</CustomizationScript></GuestCustomizationSection>"
     );
@@ -230,15 +244,6 @@ async fn a_task_says_that_a_change_comes_with_the_next_start() {
         "{}",
         details(&said).await
     );
-
-    // less memory needs a restart: the hub says so
-    let item = c.admin.get(&format!("{vm}/virtualHardwareSection/memory")).await.must(200).text;
-    let now = item.split("<rasd:VirtualQuantity>").nth(1).unwrap().split('<').next().unwrap().to_owned();
-    let less = (now.parse::<i64>().unwrap() / 2).to_string();
-    let less = item.replace(&format!("VirtualQuantity>{now}<"), &format!("VirtualQuantity>{less}<"));
-    let said = c.admin.put(&format!("{vm}/virtualHardwareSection/memory"), &less).await.must(202);
-    let said = c.succeeded(said).await;
-    c.stage.until("said", async || details(&said).await.contains("It comes with the next start.")).await;
 
     // what is powered off waits for nothing
     c.act(&format!("{href}/action/undeploy"), "").await;
@@ -335,4 +340,188 @@ async fn a_captured_template_keeps_whether_its_guests_are_customized() {
         let template = c.admin.get(&c.template(name).await).await.must(200);
         assert!(template.text.contains(&format!("<CustomizeOnInstantiate>{wanted}<")), "{}", template.text);
     }
+}
+
+#[tokio::test]
+async fn vapps_are_found_by_metadata_of_every_type_and_say_it_where_that_is_asked_for() {
+    let c = Clients::set().await;
+    let xsi = "xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+    for (name, weight, until, live) in
+        [("nine", "9", "2026-11-18T12:00:00+02:00", "true"), ("ten", "10", "2027-01-01T00:00:00Z", "false")]
+    {
+        let href = c.instantiate(name, "ubuntu-24.04").await;
+        let one = |key: &str, kind: &str, value: &str| {
+            format!(
+                "<MetadataEntry><Key>{key}</Key><TypedValue xsi:type=\"Metadata{kind}Value\"><Value>{value}</Value></TypedValue></MetadataEntry>"
+            )
+        };
+        let entries = [
+            one("weight", "Number", weight),
+            one("until", "DateTime", until),
+            one("live", "Boolean", live),
+            one("team", "String", name),
+        ];
+        c.act(&format!("{href}/metadata"), &format!("<Metadata {VCLOUD} {xsi}>{}</Metadata>", entries.concat())).await;
+    }
+    let found = |filter: &'static str| {
+        let admin = &c.admin;
+        async move {
+            let said =
+                admin.get(&format!("/api/query?type=vApp&filter=metadata:{filter}&sortAsc=name")).await.must(200);
+            let names = said
+                .text
+                .split("<VAppRecord ")
+                .skip(1)
+                .map(|r| r.split("name=\"").nth(1).unwrap().split('"').next().unwrap().to_owned());
+            names.collect::<Vec<_>>().join(" ")
+        }
+    };
+    for (filter, names) in [
+        // as numbers and not as texts
+        ("weight=gt=NUMBER:9", "ten"),
+        ("weight=ge=NUMBER:9", "nine ten"),
+        ("weight=lt=NUMBER:10", "nine"),
+        ("weight==NUMBER:0010", "ten"),
+        ("weight!=NUMBER:10", "nine"),
+        ("weight==STRING:10", ""),
+        // the same moment in another zone
+        ("until==DATETIME:2026-11-18T10:00:00Z", "nine"),
+        ("until=lt=DATETIME:2026-12-31T23:59:59.5Z", "nine"),
+        ("live==BOOLEAN:True", "nine"),
+        ("team==STRING:t*", "ten"),
+        ("team==nine", "nine"),
+    ] {
+        assert_eq!(found(filter).await, names, "{filter}");
+    }
+    for (filter, said) in [
+        ("weight=gt=NUMBER:nine", "A whole number"),
+        ("until==DATETIME:today", "A time such as"),
+        ("live==BOOLEAN:maybe", "true or false"),
+    ] {
+        let answer = c.admin.get(&format!("/api/query?type=vApp&filter=metadata:{filter}")).await.must(400);
+        assert!(answer.text.contains(said), "{filter}: {}", answer.text);
+    }
+    let said = c.admin.get("/api/query?type=vApp&fields=name,metadata:weight&filter=name==ten").await.must(200);
+    assert!(said.text.contains("<Key>weight</Key>") && said.text.contains("<Value>10</Value>"), "{}", said.text);
+    assert!(!said.text.contains("<Key>team</Key>"), "{}", said.text);
+}
+
+#[tokio::test]
+async fn a_copied_machine_has_the_size_and_guest_that_are_asked_for_it_and_what_it_can_not_have_is_refused() {
+    let c = Clients::set().await;
+    let (_, vm) = stopped(&c, "origin", "ubuntu-24.04").await;
+    let hardware = "<ovf:VirtualHardwareSection><ovf:Item><rasd:ResourceType>3</rasd:ResourceType><rasd:VirtualQuantity>3</rasd:VirtualQuantity></ovf:Item>\
+                    <ovf:Item><rasd:ResourceType>4</rasd:ResourceType><rasd:VirtualQuantity>1536</rasd:VirtualQuantity></ovf:Item></ovf:VirtualHardwareSection>";
+    let guest = "<GuestCustomizationSection><Enabled>true</Enabled><ComputerName>another</ComputerName></GuestCustomizationSection>";
+    let property = "<ovf:ProductSection><ovf:Property ovf:key=\"role\" ovf:type=\"string\"><ovf:Value ovf:value=\"spare\"/></ovf:Property></ovf:ProductSection>";
+    let rasd = "xmlns:rasd=\"http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData\"";
+    let item = |goes: bool, name: &str, more: &str| {
+        format!(
+            "<SourcedItem sourceDelete=\"{goes}\"><Source href=\"http://x{vm}\"/><VmGeneralParams><Name>{name}</Name></VmGeneralParams>\
+             <InstantiationParams>{hardware}{guest}{property}</InstantiationParams>{more}</SourcedItem>"
+        )
+    };
+    let compose = |name: &str, item: &str| {
+        format!("<ComposeVAppParams {VCLOUD} {rasd} name=\"{name}\">{item}</ComposeVAppParams>")
+    };
+    let at = format!("{}/action/composeVApp", c.vdc());
+    let made = c.admin.post(&at, &compose("copies", &item(false, "twin", ""))).await.must(201);
+    let made = c.succeeded(made).await;
+    // and the machine itself, moved
+    let body = format!(
+        "<RecomposeVAppParams {VCLOUD} {rasd} powerOn=\"true\">{}</RecomposeVAppParams>",
+        item(true, "moved", "")
+    );
+    c.act(&format!("{}/action/recomposeVApp", made.attr("href")), &body).await;
+    let vapp = c.admin.get(&made.attr("href")).await.must(200);
+    for name in ["twin", "moved"] {
+        let machine = vapp.text.split("<Vm ").find(|m| m.contains(&format!("name=\"{name}\""))).expect("a machine");
+        assert!(machine.contains("<NumCpus>3</NumCpus>"), "{machine}");
+        assert!(machine.contains("<ComputerName>another</ComputerName>"), "{machine}");
+        let (_, memory) = machine.split_once("<MemoryResourceMb>").expect("memory");
+        assert!(memory.trim_start().starts_with("<Configured>1536<"), "{machine}");
+        assert!(machine.contains("spare"), "{machine}");
+    }
+
+    // what a copy can't have is said before there is one
+    let larger = hardware.replace("</ovf:VirtualHardwareSection>", "<ovf:Item><rasd:HostResource ns:capacity=\"999999\" xmlns:ns=\"http://www.vmware.com/vcloud/v1.5\"/><rasd:ResourceType>17</rasd:ResourceType></ovf:Item></ovf:VirtualHardwareSection>");
+    let (_, vm) = stopped(&c, "another", "ubuntu-24.04").await;
+    let odd = format!(
+        "<SourcedItem><Source href=\"http://x{vm}\"/><InstantiationParams>{larger}</InstantiationParams></SourcedItem>"
+    );
+    let answer = c.admin.post(&at, &compose("left", &odd)).await;
+    assert!(
+        answer.status.is_client_error() && answer.text.contains("disks of the same size"),
+        "{} {}",
+        answer.status,
+        answer.text
+    );
+    assert!(!c.admin.get("/api/query?type=vApp").await.must(200).text.contains("name=\"left\""));
+    let source = vm.replace("vm-", "vapp-");
+    let clone = format!(
+        "<CloneVAppParams {VCLOUD} name=\"left\"><Source href=\"http://x{source}\"/><InstantiationParams>{guest}</InstantiationParams></CloneVAppParams>"
+    );
+    let answer = c.admin.post(&format!("{}/action/cloneVApp", c.vdc()), &clone).await.must(400);
+    assert!(answer.text.contains("cloneVApp takes no InstantiationParams"), "{}", answer.text);
+
+    // pyvcloud says of each machine what its disks are on
+    let shown = c.admin.get(&vm).await.must(200).text;
+    let profile = shown.split("<StorageProfile ").nth(1).unwrap().split("href=\"").nth(1).unwrap();
+    let profile = &profile[..profile.find('"').unwrap()];
+    let other = format!("{}{}", &profile[..profile.len() - 12], "000000000000");
+    let source = shown.split("href=\"").find(|h| h.contains("/api/vApp/vapp-")).unwrap();
+    let source = &source[..source.find('"').unwrap()];
+    let clone = |profile: &str| {
+        format!(
+            "<CloneVAppParams {VCLOUD} name=\"again\"><Source href=\"{source}\"/><SourcedVmInstantiationParams><Source href=\"http://x{vm}\"/>\
+             <StorageProfile href=\"{profile}\"/></SourcedVmInstantiationParams></CloneVAppParams>"
+        )
+    };
+    let at = format!("{}/action/cloneVApp", c.vdc());
+    let answer = c.admin.post(&at, &clone(&other)).await.must(400);
+    assert!(answer.text.contains("stay on the storage policy that they have"), "{}", answer.text);
+    c.act_made(&at, &clone(profile)).await;
+}
+
+#[tokio::test]
+async fn a_disk_stays_at_its_place_and_a_new_one_goes_where_it_is_asked_for() {
+    let c = Clients::set().await;
+    let spec = "<VmSpecSection Modified=\"true\"><NumCpus>1</NumCpus><MemoryResourceMb><Configured>512</Configured></MemoryResourceMb><DiskSection>\
+                <DiskSettings><SizeMb>1024</SizeMb><UnitNumber>4</UnitNumber><BusNumber>1</BusNumber><AdapterType>6</AdapterType></DiskSettings>\
+                </DiskSection></VmSpecSection>";
+    let body = format!("<CreateVmParams {VCLOUD} name=\"placed\"><CreateVm>{spec}</CreateVm></CreateVmParams>");
+    let made = c.admin.post(&format!("{}/action/createVm", c.vdc()), &body).await.must(202);
+    c.succeeded(made).await;
+    let found = c.admin.get("/api/query?type=vm&filter=name==placed").await.must(200);
+    let at = found.text.find("/api/vApp/vm-").expect("a VM");
+    let vm = found.text[at..at + 13 + 36].to_owned();
+    let now = c.admin.get(&vm).await.must(200);
+    assert!(
+        now.text.contains("<UnitNumber>4</UnitNumber>") && now.text.contains("<BusNumber>1</BusNumber>"),
+        "{}",
+        now.text
+    );
+    let section = part(&now, "VmSpecSection").replace("Modified=\"false\"", "Modified=\"true\"");
+    let vm_body = |section: &str| format!("<Vm {VCLOUD} name=\"placed\">{section}</Vm>");
+    for (from, to) in [
+        ("<UnitNumber>4<", "<UnitNumber>5<"),
+        ("<BusNumber>1<", "<BusNumber>0<"),
+        ("<AdapterType>6<", "<AdapterType>4<"),
+    ] {
+        let answer = c.admin.post(&format!("{vm}/action/reconfigureVm"), &vm_body(&section.replace(from, to))).await;
+        assert!(
+            answer.status.is_client_error() && answer.text.contains("stays on adapter 6, bus 1, unit 4"),
+            "{} {}",
+            answer.status,
+            answer.text
+        );
+    }
+    c.act(&format!("{vm}/action/reconfigureVm"), &vm_body(&section)).await;
+    let grown = section.replace("<SizeMb>1024<", "<SizeMb>2048<");
+    c.act(&format!("{vm}/action/reconfigureVm"), &vm_body(&grown)).await;
+    assert!(c.admin.get(&vm).await.must(200).text.contains("<SizeMb>2048</SizeMb>"));
+    let twice = spec.replace("</DiskSettings>", "</DiskSettings><DiskSettings><SizeMb>1024</SizeMb><UnitNumber>4</UnitNumber><BusNumber>1</BusNumber><AdapterType>6</AdapterType></DiskSettings>");
+    let body = format!("<CreateVmParams {VCLOUD} name=\"twice\"><CreateVm>{twice}</CreateVm></CreateVmParams>");
+    let answer = c.admin.post(&format!("{}/action/createVm", c.vdc()), &body).await.must(400);
+    assert!(answer.text.contains("taken by another disk"), "{}", answer.text);
 }

@@ -2,24 +2,24 @@
 use super::{
     networks, noted,
     parts::{self, Source, Workshop, described, of_template, wishes},
-    recompose::{copied_item, put_in},
+    recompose::{brought, put_in, wanted_copy},
     shown, whole,
 };
 use crate::{
     answer::Answer,
-    api::task,
+    api::{task, vm::profiles},
     ask::{Ask, referred},
     routes::Routes,
-    wire::{body::Read, media},
+    wire::{body::Read, href::mixed, media},
 };
 use domain::{
     catalog, copy, media as discs, recompose,
     recompose::Part,
     vapp::{self, Asked, Deploy},
-    vm,
+    vdc, vm,
 };
 use model::{
-    Action, Error, Kind, Result, TemplateId, VdcId, VmId, can,
+    Action, Error, Kind, Result, TemplateId, VappId, VdcId, VmId, can,
     template::{ItemKind, Template},
 };
 use std::collections::BTreeMap;
@@ -183,8 +183,12 @@ async fn compose(ask: Ask) -> Result<Answer> {
         made_of.push(part);
     }
     let words = (title(&body)?, body.word("Description").unwrap_or_default());
-    for (vm, _) in &copies {
+    for (vm, item) in &copies {
         can::or_not_now(can::vm(&vm::get(ask.d(), &ask.actor, *vm).await?, Action::VmCopy))?;
+        // said here, before there is a vApp; its own networks are known only when there is one
+        if body.at(&["InstantiationParams", "NetworkConfigSection"]).is_none() {
+            wanted_copy(&ask, &shop, *vm, item, on).await?;
+        }
     }
     let asked = recompose::compose(ask.d(), &ask.actor, vdc, words, made_of).await?;
     let filled = filled(&ask, &asked, &body, &shop, inserts, &copies, on).await;
@@ -209,7 +213,8 @@ async fn filled(
     }
     let shop = Workshop::of(ask, shop.vdc, Some(asked.vapp)).await?;
     for (from, item) in copies {
-        copied_item(ask, &shop, asked.vapp, *from, item, on).await?;
+        let copy = wanted_copy(ask, &shop, *from, item, on).await?;
+        brought(ask, asked.vapp, copy).await?;
     }
     Ok(())
 }
@@ -226,6 +231,12 @@ async fn clone(ask: Ask) -> Result<Answer> {
     let vdc: VdcId = ask.id(Kind::Vdc)?;
     let source = body.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
     let from = referred(source, Kind::Vapp)?;
+    if body.child("InstantiationParams").is_some_and(|e| !e.children.is_empty()) {
+        return Err(as_it_is("InstantiationParams"));
+    }
+    for one in body.all("SourcedVmInstantiationParams") {
+        no_change(&ask, from, vdc, one).await?;
+    }
     let (text, on) = (body.word("Description"), body.on("powerOn")?);
     let asked = match body.on("IsSourceDelete")? {
         true => {
@@ -235,6 +246,37 @@ async fn clone(ask: Ask) -> Result<Answer> {
         false => copy::vapp_described(ask.d(), &ask.actor, from, vdc, (title(&body)?, text), on).await?,
     };
     made(&ask, asked, "vdcCopyVapp").await
+}
+
+fn as_it_is(word: &str) -> Error {
+    Error::BadRequest(format!(
+        "A vApp is copied as it is: cloneVApp takes no {word}. Leave it out, and change the copy when it is there."
+    ))
+}
+
+/// pyvcloud says of every machine that its disks stay on the storage policy that they have. That is all that can be said.
+async fn no_change(ask: &Ask, from: VappId, into: VdcId, said: &Element) -> Result<()> {
+    if let Some(other) = said.children.iter().find(|e| !matches!(e.name.as_str(), "Source" | "StorageProfile")) {
+        return Err(as_it_is(&format!("{} in SourcedVmInstantiationParams", other.name)));
+    }
+    let (Some(source), Some(wanted)) = (said.child("Source"), said.child("StorageProfile").and_then(Read::id)) else {
+        return Ok(());
+    };
+    let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, from).await?;
+    let id: VmId = referred(source, Kind::Vm)?;
+    let vm = vms.iter().find(|vm| vm.id == id).ok_or(Error::NotFound(Kind::Vm))?;
+    let into = vdc::get(ask.d(), &ask.actor, into).await?.id;
+    for vdc in [vapp.vdc, into] {
+        let known = profiles(ask, vdc).await?;
+        let named = known.iter().find(|p| mixed(vdc.0, p.id.0) == wanted || p.id.0 == wanted);
+        if named.is_some_and(|p| vm.disks.iter().all(|d| !d.own() || d.policy == p.name)) {
+            return Ok(());
+        }
+    }
+    Err(Error::BadRequest(format!(
+        "The disks of {} stay on the storage policy that they have: cloneVApp takes no other one.",
+        vm.name
+    )))
 }
 
 /// 202 with a task whose owner is the vApp that comes with the machine.

@@ -1,6 +1,6 @@
 //! Machines as clients ask for them: from a template's machine, from one that there is, or described as a whole.
 use crate::{
-    api::vm::{guest, nics, reconfigure, sizing},
+    api::vm::{guest, nics, reconfigure, sizing, slots},
     ask::Ask,
     wire::{
         body::Read,
@@ -175,14 +175,19 @@ pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool)
     let spec = e.child("VmSpecSection").ok_or_else(|| Error::BadRequest(format!("{name} has no VmSpecSection.")))?;
     let sizing = sizing(ask, shop.vdc, e, None).await?;
     let policy = shop.policy(e)?;
-    let mut disks = Vec::new();
+    let mut disks: Vec<Disk> = Vec::new();
     for settings in spec.child("DiskSection").into_iter().flat_map(|s| s.all("DiskSettings")) {
         let size_mb: i64 =
             settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
-        let bus = rasd::bus_of_adapter(settings.word("AdapterType").unwrap_or_default())?;
+        let adapter = settings.word("AdapterType").unwrap_or_default();
+        let bus = rasd::bus_of_adapter(adapter)?;
+        let slot = slots::asked(settings, adapter)?;
+        if let Some(taken) = slot.filter(|slot| disks.iter().any(|d| d.slot == Some(*slot))) {
+            return Err(slots::taken(taken));
+        }
         let own = shop.policy(settings)?;
         let policy = if own.is_empty() { policy.clone() } else { own };
-        disks.push(Disk { name: format!("disk-{}", disks.len()), size_mb, bus, policy, ..Disk::default() });
+        disks.push(Disk { name: format!("disk-{}", disks.len()), size_mb, bus, policy, slot, ..Disk::default() });
     }
     if disks.is_empty() {
         disks.push(Disk { name: "root".into(), size_mb: BLANK_MB, policy, ..Disk::default() });

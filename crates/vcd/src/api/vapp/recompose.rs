@@ -6,7 +6,10 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    api::{task, vm::nics},
+    api::{
+        task,
+        vm::{guest, nics},
+    },
     ask::Ask,
     routes::Routes,
     wire::body::Read,
@@ -15,9 +18,14 @@ use domain::{
     copy, media as discs,
     moves::{self, Arrival},
     recompose::{self, Change},
-    vapp, vm,
+    vapp::{self, Size},
+    vm,
 };
-use model::{Action, Error, Kind, Result, TaskId, TemplateId, VappId, VmId, can, task::TaskStatus};
+use model::{
+    Action, Error, Kind, Result, TaskId, TemplateId, VappId, VmId, can,
+    task::TaskStatus,
+    vm::{Power, Vm},
+};
 use std::time::Duration;
 use xml::Element;
 
@@ -105,54 +113,122 @@ pub(super) async fn put_in(ask: &Ask, id: VappId, inserts: Vec<(String, Template
     Ok(())
 }
 
-/// A machine that is to be copied, how it is to arrive, and whether the other one goes.
-struct WantedCopy {
+/// A machine that is to be copied, how it is to arrive, what changes about it there, and whether the other one goes.
+pub(super) struct WantedCopy {
     from: VmId,
     how: Arrival,
+    then: Changes,
     goes: bool,
 }
 
-/// What a SourcedItem says of it.
-async fn wanted_copy(ask: &Ask, shop: &Workshop, from: VmId, item: &Element, on: bool) -> Result<WantedCopy> {
+/// What is said of a copy besides, and comes about as it does for any machine.
+struct Changes {
+    size: Size,
+    /// The instantiation parameters, for what they say of the guest.
+    params: Option<Element>,
+}
+
+impl Changes {
+    fn none(&self) -> bool {
+        let told = |p: &Element| p.child("GuestCustomizationSection").or(p.child("ProductSection")).is_some();
+        let Size { cpus, memory_mb, sizing, .. } = &self.size;
+        cpus.is_none() && memory_mb.is_none() && sizing.is_none() && !self.params.as_ref().is_some_and(told)
+    }
+}
+
+/// What a SourcedItem says of it. What can't be had of a copy is refused before anything is made.
+pub(super) async fn wanted_copy(
+    ask: &Ask,
+    shop: &Workshop,
+    from: VmId,
+    item: &Element,
+    on: bool,
+) -> Result<WantedCopy> {
     let w = wishes(ask, shop, item, item.child("InstantiationParams")).await?;
+    let vm = vm::get(ask.d(), &ask.actor, from).await?;
+    same_disks(shop, &vm, &w.size)?;
     // Terraform says it in the source itself
     let source = item.child("Source").and_then(|s| s.attr("name")).map(str::trim);
     let said = source.filter(|n| !n.is_empty()).map(str::to_owned);
     let description = Some(w.each.description).filter(|text| !text.is_empty());
     let how = Arrival { name: w.each.name.or(said), description, nics: w.nics, power_on: on };
-    Ok(WantedCopy { from, how, goes: item.on("sourceDelete")? })
+    let then = Changes { size: w.size, params: item.child("InstantiationParams").cloned() };
+    Ok(WantedCopy { from, how, then, goes: item.on("sourceDelete")? })
 }
 
-/// The same for a vApp that is being composed.
-pub(super) async fn copied_item(
-    ask: &Ask,
-    shop: &Workshop,
-    into: VappId,
-    from: VmId,
-    item: &Element,
-    on: bool,
-) -> Result<()> {
-    let copy = wanted_copy(ask, shop, from, item, on).await?;
-    brought(ask, into, copy).await.map(drop)
-}
-
-async fn brought(ask: &Ask, into: VappId, copy: WantedCopy) -> Result<TaskId> {
-    match copy.goes {
-        true => moved(ask, copy.from, into, copy.how).await,
-        false => copied(ask, copy.from, into, copy.how).await,
+/// Disks are copied as they are: of their size, on their storage policy, and in another VDC on its default.
+fn same_disks(shop: &Workshop, vm: &Vm, size: &Size) -> Result<()> {
+    let Some(first) = vm.disks.iter().find(|d| d.own()) else { return Ok(()) };
+    if size.disk_mb.is_some_and(|mb| mb != first.size_mb) {
+        return Err(Error::NotNow(format!(
+            "Not now: a copy of {} has disks of the same size, {} MB. Change them when it is there.",
+            vm.name, first.size_mb
+        )));
     }
+    let default = || shop.profiles.iter().find(|p| p.is_default).map_or("", |p| p.name.as_str());
+    let made_of = if vm.vdc == shop.vdc { first.policy.as_str() } else { default() };
+    if !size.storage.is_empty() && size.storage != made_of {
+        return Err(Error::NotNow(format!(
+            "Not now: the disks of {} are made of {made_of} there and can't be moved to {}. Add a disk there instead.",
+            vm.name, size.storage
+        )));
+    }
+    Ok(())
+}
+
+/// The task of what is done last.
+pub(super) async fn brought(ask: &Ask, into: VappId, copy: WantedCopy) -> Result<TaskId> {
+    match copy.goes {
+        true => moved(ask, into, copy).await,
+        false => copied(ask, into, copy).await,
+    }
+}
+
+async fn changed(ask: &Ask, id: VmId, then: Changes) -> Result<Option<TaskId>> {
+    let Changes { size, params } = then;
+    let mut last = None;
+    if let Some(policy) = size.sizing {
+        last = vm::resize_to(ask.d(), &ask.actor, id, policy).await?;
+    } else if size.cpus.is_some() || size.memory_mb.is_some() {
+        let vm = vm::get(ask.d(), &ask.actor, id).await?;
+        let (cpus, memory_mb) = (size.cpus.unwrap_or(vm.cpus), size.memory_mb.unwrap_or(vm.memory_mb));
+        if (cpus, memory_mb) != (vm.cpus, vm.memory_mb) {
+            last = vm::resize(ask.d(), &ask.actor, id, cpus, memory_mb).await?;
+        }
+    }
+    let Some(params) = params else { return Ok(last) };
+    if let Some(section) = params.child("GuestCustomizationSection") {
+        last = guest::customize(ask, id, section).await?.or(last);
+    }
+    if params.child("ProductSection").is_some() {
+        last = guest::put_products(ask, id, &params).await?.or(last);
+    }
+    Ok(last)
 }
 
 /// A machine that is there, moved into the vApp, with what is asked for it there.
-async fn moved(ask: &Ask, from: VmId, into: VappId, mut how: Arrival) -> Result<TaskId> {
+async fn moved(ask: &Ask, into: VappId, copy: WantedCopy) -> Result<TaskId> {
+    let WantedCopy { from, mut how, then, .. } = copy;
+    let vm = vm::get(ask.d(), &ask.actor, from).await?;
     if let Some(wanted) = how.nics.take() {
-        how.nics = Some(nics::kept(&vm::get(ask.d(), &ask.actor, from).await?, &wanted));
+        how.nics = Some(nics::kept(&vm, &wanted));
     }
-    moves::vm(ask.d(), &ask.actor, from, into, how).await?.1.ok_or_else(no_task)
+    // what changes about it changes before it starts; into another VDC it starts by itself when all of it is there
+    let within = vapp::get(ask.d(), &ask.actor, into).await?.vdc == vm.vdc;
+    let starts_later = within && how.power_on && !then.none() && vm.power != Power::On;
+    how.power_on &= !starts_later;
+    let (id, task) = moves::vm(ask.d(), &ask.actor, from, into, how).await?;
+    let mut last = task.ok_or_else(no_task)?;
+    last = changed(ask, id, then).await?.unwrap_or(last);
+    if starts_later {
+        last = vm::power(ask.d(), &ask.actor, id, Action::VmPowerOn).await?.unwrap_or(last);
+    }
+    Ok(last)
 }
 
-/// A machine that is there, copied into the vApp; then its words, its cards, and its power.
-async fn copied(ask: &Ask, from: VmId, into: VappId, how: Arrival) -> Result<TaskId> {
+/// A machine that is there, copied into the vApp; then its words, its cards, its size and guest, and its power.
+async fn copied(ask: &Ask, into: VappId, copy: WantedCopy) -> Result<TaskId> {
+    let WantedCopy { from, how, then, .. } = copy;
     let name = match how.name {
         Some(name) => name,
         None => name_of(ask, from).await?,
@@ -167,6 +243,7 @@ async fn copied(ask: &Ask, from: VmId, into: VappId, how: Arrival) -> Result<Tas
         let vm = vm::get(ask.d(), &ask.actor, new).await?;
         last = nics::set_nics(ask, &vm, wanted).await?.unwrap_or(last);
     }
+    last = changed(ask, new, then).await?.unwrap_or(last);
     if how.power_on {
         // it starts when its disks are there; what can't be started is told by the task of the copy
         let copy = domain::task::wait(ask.d(), &ask.actor, last, COPY).await?;

@@ -191,11 +191,19 @@ pub(crate) fn read_products(list: &Element, now: &[Property]) -> Result<Vec<Prop
 
 async fn set_products(ask: Ask) -> Result<Answer> {
     let body = ask.xml("ProductSectionList")?;
-    let (vm, now) = told::get(ask.d(), &ask.actor, ask.id(Kind::Vm)?).await?;
-    let wished = GuestSettings { properties: read_products(&body, &now.properties)?, ..now.clone() };
-    if wished == now {
-        return reconfigure::nothing(&ask, &vm).await;
+    let id: VmId = ask.id(Kind::Vm)?;
+    match put_products(&ask, id, &body).await? {
+        Some(task) => task::accepted(&ask, Some(task)).await,
+        None => reconfigure::nothing(&ask, &domain::vm::get(ask.d(), &ask.actor, id).await?).await,
     }
-    let task = told::set(ask.d(), &ask.actor, vm.id, vm.version, "", wished).await?;
-    task::accepted(&ask, task).await
+}
+
+/// None: it is so already.
+pub(crate) async fn put_products(ask: &Ask, id: VmId, list: &Element) -> Result<Option<TaskId>> {
+    let (vm, now) = told::get(ask.d(), &ask.actor, id).await?;
+    let wished = GuestSettings { properties: read_products(list, &now.properties)?, ..now.clone() };
+    if wished == now {
+        return Ok(None);
+    }
+    told::set(ask.d(), &ask.actor, id, vm.version, "", wished).await
 }

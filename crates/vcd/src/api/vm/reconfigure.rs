@@ -1,7 +1,7 @@
 //! A machine changed as a whole: what the body says is changed, and what it leaves out stays.
 use super::{
     guest, nics, sections,
-    slots::{self, placed},
+    slots::{self, Placed, placed},
 };
 use crate::{
     answer::Answer,
@@ -12,9 +12,10 @@ use crate::{
 };
 use domain::{disk, task::Noted, vm};
 use model::{
-    Action, DiskId, Error, Kind, Result, TaskId, VmId,
+    Action, DiskId, Error, Kind, Result, TaskId, VdcId, VmId,
     disk::{DiskSpec, Slot},
     guest::GuestSettings,
+    storage::VdcPolicy,
     vm::{Besides, Vm},
 };
 use xml::Element;
@@ -97,16 +98,45 @@ async fn apply(ask: &Ask, id: VmId, body: &Element) -> Result<Option<TaskId>> {
 
 /// Disks stay on what they were made of: another storage profile is refused before anything else is done.
 async fn same_policy(ask: &Ask, vm: &Vm, body: &Element) -> Result<()> {
-    let Some(wanted) = body.child("StorageProfile").and_then(Read::id) else { return Ok(()) };
-    let Some(first) = vm.disks.iter().find(|d| d.own()) else { return Ok(()) };
+    if body.child("StorageProfile").is_none() {
+        return Ok(());
+    }
     let profiles = super::profiles(ask, vm.vdc).await?;
-    match profiles.iter().find(|p| mixed(vm.vdc.0, p.id.0) == wanted) {
-        Some(p) if p.name == first.policy => Ok(()),
-        Some(p) => Err(Error::NotNow(format!(
-            "Not now: the disks of {} are made of {} and can't be moved to {}. Add a disk there instead.",
-            vm.name, first.policy, p.name
+    let wanted = policy_of(&profiles, vm.vdc, body)?;
+    let Some(first) = vm.disks.iter().find(|d| d.own()) else { return Ok(()) };
+    stays_on(vm, &first.policy, wanted)
+}
+
+/// The storage profile that is named there, if one is.
+fn policy_of<'a>(profiles: &'a [VdcPolicy], vdc: VdcId, e: &Element) -> Result<Option<&'a VdcPolicy>> {
+    let Some(id) = e.child("StorageProfile").and_then(Read::id) else { return Ok(None) };
+    let found = profiles.iter().find(|p| mixed(vdc.0, p.id.0) == id);
+    found.map(Some).ok_or(Error::NotFound(Kind::StoragePolicy))
+}
+
+fn stays_on(vm: &Vm, made_of: &str, wanted: Option<&VdcPolicy>) -> Result<()> {
+    match wanted {
+        Some(p) if p.name != made_of => Err(Error::NotNow(format!(
+            "Not now: the disks of {} are made of {made_of} and can't be moved to {}. Add a disk there instead.",
+            vm.name, p.name
         ))),
-        None => Err(Error::NotFound(Kind::StoragePolicy)),
+        _ => Ok(()),
+    }
+}
+
+/// A disk stays where it is: guests know it by its place.
+fn stays(vm: &Vm, p: &Placed<'_>, settings: &Element) -> Result<()> {
+    let (bus, unit) = (settings.number::<i16>("BusNumber")?, settings.number::<i16>("UnitNumber")?);
+    let adapter: Option<i64> = settings.number("AdapterType")?;
+    let other = bus.is_some_and(|n| n != p.slot.bus)
+        || unit.is_some_and(|n| n != p.slot.unit)
+        || adapter.is_some_and(|n| n != i64::from(p.words.adapter));
+    match other {
+        true => Err(Error::NotNow(format!(
+            "Not now: the disk {} of {} stays on adapter {}, bus {}, unit {}. Add a disk at the other place instead.",
+            p.disk.name, vm.name, p.words.adapter, p.slot.bus, p.slot.unit
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -184,31 +214,24 @@ async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Vec<(Opti
         let size_mb: i64 =
             settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
         let id: Option<u32> = settings.number("DiskId")?;
+        let policy = policy_of(&profiles, vm.vdc, settings)?;
         let there = known.iter().find(|p| Some(p.instance) == id && !p.disk.independent);
         if let Some(p) = there {
             changed |= size_mb != p.disk.size_mb;
+            stays(vm, p, settings)?;
+            stays_on(vm, &p.disk.policy, policy)?;
             wanted.push((p.disk.id, DiskSpec { size_mb, bus: p.disk.bus, slot: Some(p.slot), ..DiskSpec::default() }));
             continue;
         }
         changed = true;
         let adapter = settings.word("AdapterType").unwrap_or("5");
         let bus = rasd::bus_of_adapter(adapter)?;
-        let place = (settings.number("BusNumber")?, settings.number("UnitNumber")?);
-        let slot = match place {
-            (Some(bus), Some(unit)) => Slot { adapter: adapter.parse().unwrap_or(5), bus, unit },
-            _ => slots::first_free(bus, &taken),
-        };
+        let slot = slots::asked(settings, adapter)?.unwrap_or_else(|| slots::first_free(bus, &taken));
         if taken.contains(&slot) {
-            return Err(Error::BadRequest(format!("Bus {} unit {} is taken by another disk.", slot.bus, slot.unit)));
+            return Err(slots::taken(slot));
         }
         taken.push(slot);
-        let policy = match settings.child("StorageProfile").and_then(Read::id) {
-            None => String::new(),
-            Some(id) => {
-                let found = profiles.iter().find(|p| mixed(vm.vdc.0, p.id.0) == id);
-                found.map(|p| p.name.clone()).ok_or(Error::NotFound(Kind::StoragePolicy))?
-            }
-        };
+        let policy = policy.map(|p| p.name.clone()).unwrap_or_default();
         wanted.push((None, DiskSpec { size_mb, bus, slot: Some(slot), policy, ..DiskSpec::default() }));
     }
     let own = known.iter().filter(|p| !p.disk.independent).count();

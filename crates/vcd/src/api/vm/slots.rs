@@ -1,10 +1,15 @@
 //! Where the disks of a machine are, as clients count: each on a bus of an adapter, at a unit. What nobody placed is put at
 //! the first free place.
-use crate::wire::rasd::{self, BusWords};
+use crate::wire::{
+    body::Read,
+    rasd::{self, BusWords},
+};
 use model::{
+    Error, Result,
     disk::{Bus, Slot},
     vm::{Disk, Vm},
 };
+use xml::Element;
 
 /// A disk at its place.
 pub(crate) struct Placed<'a> {
@@ -75,6 +80,17 @@ fn words(adapter: i16, bus: Bus) -> BusWords {
         7 => BusWords { kind: 20, sub: "vmware.nvme.controller", adapter: 7 },
         _ => rasd::words(bus),
     }
+}
+
+/// Where a new disk is asked for; None: nothing is said of it.
+pub(crate) fn asked(settings: &Element, adapter: &str) -> Result<Option<Slot>> {
+    let (bus, unit) = (settings.number("BusNumber")?, settings.number("UnitNumber")?);
+    let adapter = adapter.parse().unwrap_or(5);
+    Ok(bus.zip(unit).map(|(bus, unit)| Slot { adapter, bus, unit }))
+}
+
+pub(crate) fn taken(slot: Slot) -> Error {
+    Error::BadRequest(format!("Bus {} unit {} is taken by another disk.", slot.bus, slot.unit))
 }
 
 /// The seventh unit of a SCSI bus is the controller's own.

@@ -54,8 +54,10 @@ const SOON: Duration = Duration::from_millis(500);
 const LOOKS: usize = 6;
 /// After so many refusals what is to be done once is given up.
 const ONCE_TRIES: i32 = 5;
-/// Until an instance that is missing may be there.
+/// Until an instance that is missing may be there, and how often that is looked for where its VM is called stopped: hubs are slow
+/// to say that it starts.
 const NOT_YET: Duration = Duration::from_secs(2);
+const NOT_YET_TRIES: i32 = 15;
 
 /// A machine where it is.
 pub(super) struct Machine<'a> {
@@ -141,7 +143,7 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
             return Ok(Some(Outcome::Failed(e.message().into())));
         }
         // it may just be starting, or starting anew
-        Err(hub::Error::NotFound(_)) if claim.attempt < ONCE_TRIES => {
+        Err(hub::Error::NotFound(_)) if claim.attempt < NOT_YET_TRIES || now.printable != "Stopped" => {
             return Ok(Some(Outcome::Retry(Some(NOT_YET), "Nothing of it runs on its hub yet.".into())));
         }
         Err(hub::Error::Conflict(_)) => return Ok(None),
