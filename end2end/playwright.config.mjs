@@ -13,6 +13,8 @@ export default defineConfig({
   outputDir: './results',
   // the longest story takes half of it on a free machine of two cores
   timeout: 60_000,
+  // a slow machine is no failure: five seconds were not enough for a page to wake beside another browser
+  expect: { timeout: 20_000 },
   forbidOnly: !!process.env.CI,
   workers: 2,
   reporter: process.env.E2E_REPORT ? [['list'], ['json', { outputFile: process.env.E2E_REPORT }]] : [['list']],

@@ -21,6 +21,9 @@ pub struct Report {
     pub seen: Seen,
     pub reason: String,
     pub run_strategy: String,
+    /// KubeVirt has not acted on that yet.
+    #[serde(skip)]
+    pub unheard: bool,
     pub cpus: Option<i32>,
     pub memory_mb: Option<i64>,
     pub node: String,

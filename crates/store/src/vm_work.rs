@@ -386,6 +386,22 @@ impl Store {
         Ok(())
     }
 
+    /// Machines that somebody waits for, that are to run and stand still without a reason, though their hub was told some time ago:
+    /// KubeVirt passes over a start that comes while it is busy with the machine.
+    pub async fn starts_missed(&self) -> Result<Vec<VmId>> {
+        let ids = sqlx::query_scalar!(
+            "select v.id from vms v join hubs h on h.id = v.hub_id
+             where v.id in (select m.id from tasks t cross join lateral (select t.object_id as id union all select m.id from vms m where m.vapp_id = t.object_id) m
+                            where t.status in ('queued', 'running') and t.object_kind in ('vm', 'vapp'))
+               and v.power = 'on' and v.applied = v.generation and v.obs_state = 'stopped' and v.outside = '' and v.problem = ''
+               and v.deleted_at is null and h.state <> 'unreachable' and v.obs_since < now() - interval '10 seconds'"
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(ids.into_iter().map(VmId).collect())
+    }
+
     /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ. One that was
     /// stopped or deleted past us does not start until somebody asks for it here, so nothing waits for it.
     pub async fn vms_before(&self, vm: VmId) -> Result<Vec<Before>> {

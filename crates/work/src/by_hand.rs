@@ -45,6 +45,8 @@ fn runs_otherwise(report: &Report, met: &Observed) -> Option<&'static str> {
     let known = !met.outside.is_empty();
     match (met.power, report.seen) {
         (Power::On | Power::Suspended, Seen::Stopped | Seen::Stopping) if changed && halted => Some(STOPPED),
+        // stopped as it was before it was started: what has ended is an earlier run
+        (Power::On, Seen::Stopped) if report.unheard => None,
         (Power::On, Seen::Stopped) if !halted && (met.before.on() || known) => Some("The guest shut itself down."),
         (Power::On, Seen::Suspended) if met.before.on() || known => Some("It was paused on its hub by hand."),
         (Power::On, Seen::Running) if changed && !halted && strategy != Some(RunStrategy::RerunOnFailure) => {
@@ -155,6 +157,16 @@ mod tests {
             let told = by_hand(&seen(now, strategy, generation), &met(power, before));
             assert_eq!(told, what, "{power:?}: {before:?} to {now:?}, {strategy:?}, {generation}");
         }
+    }
+
+    #[test]
+    fn what_is_about_to_start_did_not_shut_itself_down() {
+        let on = met(Power::On, Seen::Running);
+        let stopped = seen(Seen::Stopped, RunStrategy::RerunOnFailure, 5);
+        assert_eq!(by_hand(&Report { unheard: true, ..stopped.clone() }, &on), "");
+        assert_eq!(by_hand(&stopped, &on), "The guest shut itself down.");
+        let halted = Report { unheard: true, ..seen(Seen::Stopped, RunStrategy::Halted, 6) };
+        assert_eq!(by_hand(&halted, &on), STOPPED);
     }
 
     #[test]

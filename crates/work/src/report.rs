@@ -12,7 +12,11 @@ use hub::{
     read::{self, ObservedVm, VmPart, VmState},
     resource::VIRTUAL_MACHINES,
 };
-use model::{HubId, Kind, Result, VmId, event::Change, vm::Seen};
+use model::{
+    HubId, Kind, Result, VmId,
+    event::Change,
+    vm::{Power, Seen},
+};
 use store::{Happened, Observed, Report, SeenNic};
 
 /// One machine as its hub shows it now. False: it says to be a machine that is not on this hub, as far as is known, and
@@ -44,6 +48,7 @@ pub(crate) async fn report(
         seen: word(seen.state),
         reason: seen.problem.clone().unwrap_or_default(),
         run_strategy: vm.run_strategy.clone(),
+        unheard: vm.unheard,
         cpus: small(seen.cpus()),
         memory_mb: seen.memory_mb(),
         node: instance.and_then(|i| i.node.clone()).unwrap_or_default(),
@@ -108,8 +113,9 @@ pub(crate) async fn report(
                 .await?;
         }
     }
-    if met.changed && shared.store.vm_disks_leave(VmId(id)).await? {
-        // it may have let go of them
+    // it may have let go of disks, or be started only now that it has stopped
+    let starts = met.power == Power::On && !met.settled && report.seen == Seen::Stopped;
+    if met.changed && (starts || shared.store.vm_disks_leave(VmId(id)).await?) {
         shared.store.enqueue(Kind::Vm, id, met.org, &hub.0).await?;
     }
     if met.changed || news || outside != met.outside {

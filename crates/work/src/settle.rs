@@ -158,6 +158,10 @@ pub(crate) async fn sweep(shared: &Shared) -> Result<()> {
     for (kind, id) in shared.store.open_task_objects().await? {
         first = first.and(over(shared, kind, id).await);
     }
+    for vm in shared.store.starts_missed().await? {
+        tracing::info!(vm_id = %vm, "its hub did not start it: it is asked once more");
+        first = first.and(shared.store.vm_again(vm).await);
+    }
     for task in shared.store.overdue_tasks().await? {
         first = first.and(overdue(shared, &task).await);
     }

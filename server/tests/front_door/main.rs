@@ -66,6 +66,7 @@ mod sharing;
 mod sign_in;
 mod sizing;
 mod snapshots;
+mod starts;
 mod storage;
 mod template_instances;
 mod templates;

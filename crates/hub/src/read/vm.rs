@@ -21,6 +21,10 @@ pub struct VmPart {
     /// KubeVirt's own word; empty until its controller has looked at the VM.
     pub printable: String,
     pub run_strategy: String,
+    /// When it runs was changed, and KubeVirt has not acted on that yet.
+    pub unheard: bool,
+    /// Something of it runs or ends.
+    pub instance: bool,
     pub restart_required: Option<String>,
     pub size: AskedSize,
     pub preference: Option<String>,
@@ -145,6 +149,8 @@ pub fn vm(object: &Value) -> Option<VmPart> {
     Some(VmPart {
         printable: owned(object, "/status/printableStatus"),
         run_strategy: run_strategy.to_owned(),
+        unheard: !matches!(text(object, "/status/runStrategy"), heard if heard.is_empty() || heard == run_strategy),
+        instance: at(object, "/status/created").and_then(Value::as_bool) == Some(true),
         restart_required: condition(object, "RestartRequired")
             .filter(|c| c["status"] == "True")
             .map(|c| some(c, "/message").unwrap_or_else(|| "a restart is needed".into())),

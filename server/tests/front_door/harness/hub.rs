@@ -122,6 +122,12 @@ impl TestHub {
         }
     }
 
+    /// The guest of a running VM shuts itself down.
+    pub(crate) async fn guest_off(&self, namespace: &str, name: &str) {
+        let hub = self.only_simulated();
+        actors::guest_power_off(hub.inside(), &hub.clock(), namespace, name).await.unwrap();
+    }
+
     pub(crate) fn add_webhook(&self, webhook: Arc<dyn Webhook>) {
         self.only_simulated().add_webhook(webhook);
     }

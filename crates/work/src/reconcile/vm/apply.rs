@@ -116,7 +116,8 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
     let mut change = changes(vm, on, &now, &found);
     // it can be powered on with the rest if nothing else comes before that
-    if secret.is_none() && once.is_none() && !disks::wanted(vm, &found) && starts(vm, &now, &found) {
+    let ends = vm.power == Power::On && once.is_none() && still_ends(&now);
+    if secret.is_none() && once.is_none() && !ends && !disks::wanted(vm, &found) && starts(vm, &now, &found) {
         change = patch::and(change, patch::power(on.uid, RunStrategy::RerunOnFailure));
     }
     let mut last = match patch::changes(&change, &found) {
@@ -135,6 +136,14 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         Brought::Again => return Ok(None),
         Brought::Not(outcome) => return Ok(Some(outcome)),
     };
+    if ends {
+        return Ok(Some(Outcome::Wait(SOON, "It still stops, and is started when it has.".into())));
+    }
+    if vm.power == Power::On && once.is_none() && ended_by_itself(&now) {
+        // patching the same value changes nothing; and KubeVirt has to see that it is to stop before it can see that it is to start
+        unless_changed!(on.patch(Step::VmPower, patch::power(on.uid, RunStrategy::Halted), &last).await);
+        return Ok(Some(Outcome::Wait(SOON, "It is being started.".into())));
+    }
     match power(on, vm, &now, once.map(|(o, _)| o), &last).await {
         Ok(Some(changed)) => last = changed,
         Ok(None) => {}
@@ -224,6 +233,18 @@ fn changes(vm: &VmWork, on: &Machine<'_>, now: &read::VmPart, found: &Value) -> 
     }
 }
 
+/// An instance on its way out: KubeVirt starts no other one if the wish for it came before it was gone. The same holds where it
+/// has not seen yet that the machine is to stop.
+fn still_ends(now: &read::VmPart) -> bool {
+    let halted = now.run_strategy == RunStrategy::Halted.key();
+    now.printable == "Stopping" || (halted && (now.instance || now.unheard))
+}
+
+/// Its guest shut itself down, or a start of it was not seen as one.
+fn ended_by_itself(now: &read::VmPart) -> bool {
+    now.run_strategy == RunStrategy::RerunOnFailure.key() && now.printable == "Stopped" && !now.unheard
+}
+
 /// It is to run, and one change of what it is to do makes it run.
 fn starts(vm: &VmWork, now: &read::VmPart, seen: &Value) -> bool {
     vm.power == Power::On && now.printable != "Paused" && !is_set(seen, RunStrategy::RerunOnFailure)
@@ -277,17 +298,10 @@ async fn power(
         },
         (_, Some(Once::Reset)) => on.call(Step::VmReset, VmAction::Reset).await.map(|()| None),
         (Power::On, None) if paused => on.call(Step::VmUnpause, VmAction::Unpause).await.map(|()| None),
-        (Power::On, None) => {
-            // patching the same value changes nothing: a guest that shut itself down needs both
-            if now.run_strategy == RunStrategy::RerunOnFailure.key() && now.printable == "Stopped" {
-                let halted = set(RunStrategy::Halted, seen).await?;
-                return set(RunStrategy::RerunOnFailure, &halted).await.map(Some);
-            }
-            match is_set(seen, RunStrategy::RerunOnFailure) {
-                true => Ok(None),
-                false => set(RunStrategy::RerunOnFailure, seen).await.map(Some),
-            }
-        }
+        (Power::On, None) => match is_set(seen, RunStrategy::RerunOnFailure) {
+            true => Ok(None),
+            false => set(RunStrategy::RerunOnFailure, seen).await.map(Some),
+        },
         (Power::Off, None) => {
             let halted = match is_set(seen, RunStrategy::Halted) {
                 true => seen.clone(),
