@@ -3,8 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 
-function all() {
-  const dir = process.env.DEMO_HUBS ?? '.ssvirt/hubs';
+function all(dir = process.env.DEMO_HUBS ?? '.ssvirt/hubs') {
   return readdirSync(dir).filter(name => name.endsWith('.kubeconfig')).map(name => {
     const text = readFileSync(join(dir, name), 'utf8');
     const word = key => text.match(new RegExp(`${key}: "?([^"\\s]+)"?`))[1];
@@ -54,8 +53,13 @@ const KINDS = [
 ];
 
 // Everything on any hub in which one of these words stands, as kind and name: what there is of something, or is left of it.
-export async function mentions(...words) {
-  const lists = await Promise.all(all().flatMap(hub => KINDS.map(path => call(hub, 'GET', path).catch(error => {
+export const mentions = (...words) => mentionedBy(all(), words);
+
+// The same on the hubs of another demo.
+export const mentionsAt = (dir, ...words) => mentionedBy(all(dir), words);
+
+async function mentionedBy(hubs, words) {
+  const lists = await Promise.all(hubs.flatMap(hub => KINDS.map(path => call(hub, 'GET', path).catch(error => {
     // a hub that does not have the kind has nothing of it
     if (!error.message.includes(': 404 ')) throw error;
     return { items: [] };

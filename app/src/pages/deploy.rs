@@ -332,18 +332,26 @@ fn parameter_section(visit: &Visit, t: &Template) -> AnyView {
     let first = wrong.unwrap_or(0);
     let fields = asked.iter().enumerate().map(|(i, p)| {
         let (name, label) = (field_of(p), p.label().to_owned());
-        let value = fill.value(&name, &p.value);
+        let value = fill.value(&name, if p.secret { "" } else { &p.value });
         let needed = p.needed();
         let error = p.wrong(&value).filter(|_| fill.returned());
         // what fits by itself and leads nowhere
         let error = error.or_else(|| fill.error("parameters").filter(|_| wrong.is_none() && i == first));
-        let hint = match (p.generated, p.description.as_str()) {
-            (true, "") => "Made up if nothing is given.".to_owned(),
-            (true, text) => format!("{text} Made up if nothing is given."),
-            (false, text) => text.to_owned(),
+        let otherwise = match p.generated {
+            true => "Made up if nothing is given.",
+            false if p.secret && !p.value.is_empty() => "The template's own if nothing is given.",
+            false => "",
         };
+        let hint = format!("{} {otherwise}", p.description);
+        let hint = hint.trim().to_owned();
         let id = if i == first { "parameters".to_owned() } else { name.clone() };
+        if p.secret {
+            let known = "new-password";
+            return view! { <PasswordField id name label error hint optional=!needed autocomplete=known width=Width::Half /> }
+                .into_any();
+        }
         view! { <TextField id name label value error hint optional=!needed autocomplete="off" width=Width::Half /> }
+            .into_any()
     });
     let fields = fields.collect_view();
     view! { <FormSection title="Parameters" lede="What the template asks for.">{fields}</FormSection> }.into_any()

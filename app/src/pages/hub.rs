@@ -187,8 +187,13 @@ pub(super) fn state(visit: &Visit, h: &Hub) -> AnyView {
         HubState::Degraded => failed.unwrap_or_default(),
         HubState::Ready | HubState::Unknown => String::new(),
     };
+    let ends = h.credential_ends_soon(visit.now).map(|end| {
+        let word =
+            if end <= visit.now { "kubeconfig ended".to_owned() } else { format!("kubeconfig ends {}", end.date()) };
+        view! { <Badge shape=Shape::Triangle tone=Tone::Warn word=word plate=true /> " " }
+    });
     let cordoned = h.cordoned.then(|| view! { <Badge shape=Shape::Barred word="Cordoned" /> });
-    view! { <Badge shape tone word=h.state.label() more plate /> " " {cordoned} }.into_any()
+    view! { <Badge shape tone word=h.state.label() more plate /> " " {ends} {cordoned} }.into_any()
 }
 
 /// What can be done to it, by its state and the visitor's rights.

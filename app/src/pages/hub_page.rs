@@ -22,10 +22,6 @@ use model::{
     hub::{CheckState, Hub, HubCheck, HubDifference, HubState},
     quota::Measure,
 };
-use time::Duration;
-
-/// From then on the end of a credential is worth a word.
-const SOON: Duration = Duration::days(14);
 
 pub(super) async fn page(visit: Visit) -> Result<Sheet> {
     let h = find(&visit, Action::HubView).await?;
@@ -71,7 +67,7 @@ fn trouble(h: &Hub) -> Option<AnyView> {
 }
 
 fn credential_note(visit: &Visit, h: &Hub) -> Option<AnyView> {
-    let end = h.credential_expires_at.filter(|end| *end - visit.now < SOON)?;
+    let end = h.credential_ends_soon(visit.now)?;
     let (words, tone) = if end <= visit.now {
         (format!("The kubeconfig's credentials ended on {}.", end.date()), Tone::Bad)
     } else {

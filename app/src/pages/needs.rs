@@ -34,13 +34,16 @@ pub(super) fn failed_task(visit: &Visit, t: &Task) -> AnyView {
     view! { <Todo mark title text acts /> }.into_any()
 }
 
-/// A hub that does not answer or lacks something, with what to do.
+/// A hub that does not answer, lacks something or will not let us in for long, with what to do.
 pub(super) fn troubled_hub(visit: &Visit, h: &Hub) -> AnyView {
     let silent = h.state == HubState::Unreachable;
-    let (mark, word) = if silent {
-        (view! { <Shape name=Shape::Diamond tone=Tone::Bad /> }.into_any(), " does not answer")
-    } else {
-        (warn_mark(), " lacks something")
+    let ends = h.credential_end(visit.now).map(|end| format!("{end} Give it a newer kubeconfig."));
+    let (mark, word) = match h.state {
+        HubState::Unreachable => {
+            (view! { <Shape name=Shape::Diamond tone=Tone::Bad /> }.into_any(), " does not answer")
+        }
+        HubState::Degraded => (warn_mark(), " lacks something"),
+        HubState::Ready | HubState::Unknown => (warn_mark(), " needs a newer kubeconfig"),
     };
     let title = view! { "Hub "<a href=visit.at(format!("/hubs/{}", h.id))>{h.id.to_string()}</a>{word} }.into_any();
     let failed = h.checks.iter().find(|c| c.state == CheckState::Failed);
@@ -48,6 +51,7 @@ pub(super) fn troubled_hub(visit: &Visit, h: &Hub) -> AnyView {
         Some(c) if !silent => format!("{} {}", c.detail, c.what_to_do),
         _ => format!("{} {}", h.last_error, h.next_step),
     };
+    let text = format!("{} {}", text.trim(), ends.unwrap_or_default());
     let acts = h.seen_at.filter(|_| silent).map(|at| {
         let now = visit.now;
         view! { "seen "<Time at now /> }.into_any()

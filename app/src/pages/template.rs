@@ -160,6 +160,7 @@ fn parameters(t: &Template) -> Option<AnyView> {
             "" if p.needed() => "it is needed".to_owned(),
             "" if p.size => "the size is asked for".to_owned(),
             "" => "nothing".to_owned(),
+            _ if p.secret => "the template's own, not shown".to_owned(),
             value => value.to_owned(),
         };
         let cells = view! {

@@ -61,7 +61,7 @@ pub struct InstallationOverview {
     /// Organizations that have nearly used up some limit.
     pub full: Vec<Org>,
     pub newest: Vec<Org>,
-    /// Those that do not answer, or lack something.
+    /// Those that do not answer, lack something, or will not let us in for long.
     pub troubled: Vec<Hub>,
     pub hubs: Option<usize>,
     pub failed: Vec<Task>,
@@ -87,7 +87,10 @@ pub async fn of_installation(d: &Domain, actor: &Actor) -> Result<InstallationOv
     let (hubs, troubled) = match scope(Action::HubList) {
         Some(_) => {
             let hubs = d.store.hubs().await?;
-            let bad = |h: &Hub| matches!(h.state, HubState::Unreachable | HubState::Degraded);
+            let now = d.now();
+            let bad = |h: &Hub| {
+                matches!(h.state, HubState::Unreachable | HubState::Degraded) || h.credential_ends_soon(now).is_some()
+            };
             (Some(hubs.len()), hubs.into_iter().filter(bad).collect())
         }
         None => (None, Vec::new()),

@@ -28,6 +28,7 @@ pub struct Review<'a> {
     /// Null for a delete.
     pub new: &'a Value,
     pub user: &'a str,
+    pub groups: &'a [String],
     pub objects: View<'a>,
 }
 

@@ -2,7 +2,7 @@
 use crate::{OrgId, Problems, Result, VdcId, name, quota::Limits};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 use uuid::Uuid;
 
 /// A hub's id is a word people choose: `vmaas-primary`.
@@ -228,6 +228,21 @@ pub struct Hub {
 }
 
 impl Hub {
+    /// From then on the end of a credential is worth a word.
+    const SOON: Duration = Duration::days(14);
+
+    /// When its credential ends or ended, if that is soon.
+    pub fn credential_ends_soon(&self, now: OffsetDateTime) -> Option<OffsetDateTime> {
+        self.credential_expires_at.filter(|end| *end - now < Self::SOON)
+    }
+
+    /// Its credential's end in words, if that is soon.
+    pub fn credential_end(&self, now: OffsetDateTime) -> Option<String> {
+        let end = self.credential_ends_soon(now)?;
+        let word = if end <= now { "ended" } else { "end" };
+        Some(format!("The kubeconfig's credentials {word} on {}.", end.date()))
+    }
+
     pub fn can(&self, capability: Capability) -> bool {
         self.capabilities.contains(&capability)
     }

@@ -22,6 +22,8 @@ pub struct Parameter {
     pub takes: Takes,
     /// It says nothing but how large a machine is, which is asked for anyway, machine by machine.
     pub size: bool,
+    /// A password or the like: typed unseen, and its default is not shown.
+    pub secret: bool,
 }
 
 /// What fits where a parameter goes.

@@ -57,8 +57,9 @@ impl Write<'_> {
 
         if let Some(user) = user {
             let u = sqlx::query!(
-                "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb
-                 from users where id = $1 and deleted_at is null for no key update",
+                "select name, vm_limit, cpu_limit, memory_limit_mb, storage_limit_mb, vms_used, cpus_used, memory_used_mb, storage_used_mb,
+                        deleted_at is null as \"there!\"
+                 from users where id = $1 for no key update",
                 user.0
             )
             .fetch_optional(&mut *self.tx)
@@ -77,7 +78,10 @@ impl Write<'_> {
                 memory_mb: u.memory_used_mb,
                 storage_mb: u.storage_used_mb,
             };
-            limits.admit(&used, ask, &format!("user {}", u.name))?;
+            // what a removed user left goes on until somebody gets it, and nobody could raise these limits
+            if u.there {
+                limits.admit(&used, ask, &format!("user {}", u.name))?;
+            }
         }
         count(&mut self.tx, OrgId(found.id), vdc, user, ask).await
     }

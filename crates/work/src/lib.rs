@@ -39,6 +39,8 @@ pub struct Config {
     pub clock: Clock,
     /// Where on hubs OpenShift's templates are.
     pub template_namespaces: Vec<String>,
+    /// Where images are that everybody may start from; those of other namespaces belong to whoever put them there.
+    pub image_namespaces: Vec<String>,
     pub times: Times,
 }
 
@@ -53,6 +55,7 @@ pub(crate) struct Shared {
     pub area: Option<transfer::Area>,
     pub clock: Clock,
     pub template_namespaces: Vec<String>,
+    pub image_namespaces: Vec<String>,
     pub times: Times,
     /// Who holds leases: this process, and no earlier one.
     pub owner: String,
@@ -84,6 +87,7 @@ impl Controller {
             area,
             clock: config.clock,
             template_namespaces: config.template_namespaces,
+            image_namespaces: config.image_namespaces,
             times: config.times,
             owner: Uuid::now_v7().to_string(),
             long: Semaphore::new(LONG_AT_ONCE),

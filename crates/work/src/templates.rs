@@ -165,7 +165,7 @@ async fn write(shared: &Shared, hub: &HubId, known: &Known) -> bool {
         tracing::warn!(hub_id = %hub, error = %e, "a hub's instance types could not be held against the sizing policies");
         return false;
     }
-    let all = spec::specs(known);
+    let all = spec::specs(known, &shared.image_namespaces);
     match at(Step::Templates, shared.store.hub_templates_set(hub, &all)).await {
         Ok(true) => {
             tracing::info!(hub_id = %hub, count = all.len(), "the hub's templates changed");

@@ -154,6 +154,7 @@ impl Stage {
             gate: d.gate.clone(),
             clock: d.clock.clone(),
             template_namespaces: vec!["openshift".into()],
+            image_namespaces: vec!["openshift-virtualization-os-images".into()],
             times: Times { calls: Stage::calls(), ..Times::default() },
         })
     }

@@ -205,7 +205,7 @@ fn credential(h: &Hub, now: OffsetDateTime, warnings: &mut Vec<String>) -> Strin
     let Some(end) = h.credential_expires_at else { return "its credential names no end".to_owned() };
     let (line, soon) = match end {
         end if end <= now => (format!("its credential ended on {}", end.date()), true),
-        end => (format!("its credential is good until {}", end.date()), end - now < SOON),
+        end => (format!("its credential is good until {}", end.date()), h.credential_ends_soon(now).is_some()),
     };
     if soon {
         let renew = format!("ssvirt hub set {} --kubeconfig FILE gives it a newer one", h.id);

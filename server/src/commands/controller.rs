@@ -226,6 +226,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<ExitCode> {
         gate: domain.gate.clone(),
         clock: domain.clock.clone(),
         template_namespaces: settings.hubs.template_namespaces.clone(),
+        image_namespaces: settings.hubs.image_namespaces.clone(),
         times: work::drill::times(),
     };
     let controller = work::Controller::start_with(config, domain.area.clone());

@@ -61,6 +61,7 @@ pub(super) async fn serve(
             gate: domain.gate.clone(),
             clock: domain.clock.clone(),
             template_namespaces: state.settings.hubs.template_namespaces.clone(),
+            image_namespaces: state.settings.hubs.image_namespaces.clone(),
             times: work::drill::times(),
         };
         let area = domain.area.clone();

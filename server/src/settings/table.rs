@@ -270,6 +270,13 @@ pub static TABLE: &[Row] = &[
         ..BASE
     },
     Row {
+        key: "hubs.image_namespaces",
+        default: Some("openshift-virtualization-os-images, kubevirt-os-images"),
+        kind: Kind::Labels,
+        help: "The namespaces on hubs whose images (DataSources) fill catalogs, separated by commas; those of other namespaces are nobody's but their owners'",
+        ..BASE
+    },
+    Row {
         key: "images.directory",
         unset: "uploads are refused; the demo takes its data directory",
         kind: Kind::File,

@@ -41,6 +41,8 @@ pub struct Hubs {
     pub default: Option<String>,
     /// Where on hubs templates are.
     pub template_namespaces: Vec<String>,
+    /// Where on hubs images for everybody are.
+    pub image_namespaces: Vec<String>,
 }
 
 /// Where uploads arrive and images are kept.
@@ -177,6 +179,7 @@ impl Settings {
                 ports: read.text_if_set("hubs.ports").and_then(|list| list.parse().ok()).unwrap_or_default(),
                 default: read.text_if_set("hubs.default"),
                 template_namespaces: read.texts("hubs.template_namespaces"),
+                image_namespaces: read.texts("hubs.image_namespaces"),
             },
             images: Images { directory: read.file("images.directory"), limit: read.number("images.limit") },
             leases_minimum: read.duration("leases.minimum"),

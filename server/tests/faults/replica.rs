@@ -35,6 +35,7 @@ impl Replica {
             clock: Arc::new(move || now() + clock_off),
             times: Times::quick(),
             template_namespaces: vec!["openshift".into()],
+            image_namespaces: vec!["openshift-virtualization-os-images".into()],
         };
         Replica::Inside { controller: Some(Controller::start_with(config, app.domain.area.clone())), follower, store }
     }

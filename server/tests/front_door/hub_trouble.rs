@@ -244,6 +244,7 @@ async fn a_replica_whose_way_to_a_hub_is_cut_does_not_make_it_silent_for_all() {
         gate: d.gate.clone(),
         clock: system_clock(),
         template_namespaces: vec![],
+        image_namespaces: vec![],
         times,
     });
     for _ in 0..30 {

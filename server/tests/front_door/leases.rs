@@ -181,6 +181,7 @@ fn second_controller(app: &TestApp) -> work::Controller {
         gate: d.gate.clone(),
         clock: domain::system_clock(),
         template_namespaces: vec!["openshift".into()],
+        image_namespaces: vec!["openshift-virtualization-os-images".into()],
         times: work::Times::default(),
     })
 }

@@ -211,6 +211,12 @@ async fn what_a_removed_user_leaves_is_stranded_until_somebody_gets_it() {
     admin.get(&page).await.must(200).says("first").says("second").says("builder, removed");
     admin.get(&at(format!("/vapps/{first}"))).await.must(200).says("removed or disabled");
     stage.app.sign_in("acme", "other").await.get(&page).await.must(403);
+    // it goes on without an owner: no limit of theirs counts any more
+    stage.app.db.execute("update users set vm_limit = 1").await;
+    let size = [("name", "more"), ("cpus", "1"), ("memory", "1"), ("disk", "1"), ("power", "")];
+    admin.fill(&at(format!("/vapps/{second}/add")), &size).await.must(303);
+    stage.app.db.execute("update users set vm_limit = null").await;
+    stage.sums_are_right().await;
 
     let pick = format!("vapp:{first}");
     admin.post(&page, &[("owner", "other"), ("all", "")]).await.must(422).says("Choose at least one");

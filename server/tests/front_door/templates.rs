@@ -22,6 +22,26 @@ impl Stage {
         self.hubs.start_controller_for(&self.app, &["openshift", "golden"]);
     }
 
+    /// An image of 100 GB that could be deployed.
+    async fn image(&self, space: &str, name: &str) {
+        let volume = format!("{name}-image");
+        let claim = json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": volume, "namespace": space, "labels": {"app": "golden"}},
+            "spec": {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "volumeName": format!("pvc-{name}"),
+                     "resources": {"requests": {"storage": "100Gi"}}},
+            "status": {"phase": "Bound", "capacity": {"storage": "100Gi"}},
+        });
+        self.hubs.plant("one", &VOLUME_CLAIMS, &claim, "app").await;
+        let source = json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {"name": name, "namespace": space, "labels": {
+                "app": "golden", "instancetype.kubevirt.io/default-instancetype": "u1.medium"}},
+            "spec": {"source": {"pvc": {"name": volume, "namespace": space}}},
+        });
+        self.hubs.plant("one", &DATA_SOURCES, &source, "app").await;
+    }
+
     /// The address of a template's page, when it is in the catalog.
     async fn page_of(&self, name: &str) -> String {
         self.until(name, async || self.template(name).await.is_some()).await;
@@ -76,25 +96,24 @@ async fn templates_of_one_name_in_two_namespaces_are_both_there() {
 }
 
 #[tokio::test]
+async fn images_in_other_projects_of_a_hub_are_offered_to_nobody() {
+    let stage = Stage::set().await;
+    let labels = json!({"app": "golden"});
+    let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "payroll", "labels": labels}});
+    stage.hubs.plant("one", &NAMESPACES, &space, "app").await;
+    stage.image("payroll", "ledger").await;
+    // what comes later and is for everybody shows that the first one was read as well
+    stage.image("openshift-virtualization-os-images", "public").await;
+    stage.until("the public one", async || stage.template("public").await.is_some()).await;
+    assert!(stage.template("ledger").await.is_none());
+}
+
+#[tokio::test]
 async fn what_a_template_does_not_say_is_unknown_and_asked_for() {
     let stage = Stage::set().await;
     // an image that is larger than most
-    let (name, space) = ("big-image", "openshift-virtualization-os-images");
-    let claim = json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name, "namespace": space, "labels": {"app": "golden"}},
-        "spec": {"accessModes": ["ReadWriteMany"], "storageClassName": "standard", "volumeName": "pvc-big",
-                 "resources": {"requests": {"storage": "100Gi"}}},
-        "status": {"phase": "Bound", "capacity": {"storage": "100Gi"}},
-    });
-    stage.hubs.plant("one", &VOLUME_CLAIMS, &claim, "app").await;
-    let source = json!({
-        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
-        "metadata": {"name": "big", "namespace": space, "labels": {
-            "app": "golden", "instancetype.kubevirt.io/default-instancetype": "u1.medium"}},
-        "spec": {"source": {"pvc": {"name": name, "namespace": space}}},
-    });
-    stage.hubs.plant("one", &DATA_SOURCES, &source, "app").await;
+    let space = "openshift-virtualization-os-images";
+    stage.image(space, "big").await;
     let devices = json!({"devices": {"disks": [{"name": "root", "disk": {"bus": "virtio"}}]}});
     let disk = json!({"source": {"registry": {"url": "docker://quay.io/example/silent"}}, "storage": {}});
     stage.golden(&[template("silent", devices, disk)]).await;

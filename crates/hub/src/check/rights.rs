@@ -35,12 +35,12 @@ const MADE: &[&str] = &["get", "create", "delete"];
 const LOOK: &[&str] = &["get", "list", "watch"];
 
 /// All of them; `deploy/hub-role.yaml` grants these.
-pub const NEEDED: [Right; 39] = [
+pub const NEEDED: [Right; 40] = [
     needed("", "namespaces", LIFE),
     needed("", "secrets", &["get", "create", "patch", "delete"]),
     needed("", "resourcequotas", LIFE),
     needed("", "persistentvolumeclaims", &["get", "patch", "delete"]),
-    extra("", "services", &["get", "delete"], "templates"),
+    extra("", "services", &["get", "create", "delete"], "templates"),
     extra("", "nodes", &["list"], "the hub's size"),
     needed("networking.k8s.io", "networkpolicies", LIFE),
     needed("storage.k8s.io", "storageclasses", &["list"]),
@@ -85,6 +85,7 @@ pub const NEEDED: [Right; 39] = [
     ),
     extra("template.openshift.io", "templates", LOOK, "templates"),
     extra("template.openshift.io", "templateinstances", LIFE, "templates"),
+    extra("template.openshift.io", "templateconfigs", &["create"], "templates that OpenShift makes"),
 ];
 
 pub(super) async fn check(client: &Client, groups: &Groups) -> Check {

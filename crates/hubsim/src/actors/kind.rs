@@ -108,6 +108,10 @@ pub(crate) const SNAPSHOT_CLASS: Kind =
 pub(crate) const TEMPLATE: Kind = kind("template.openshift.io", "v1", "Template", "templates");
 pub(crate) const TEMPLATE_INSTANCE: Kind =
     kind("template.openshift.io", "v1", "TemplateInstance", "templateinstances").with_status();
+/// Nothing that is there: the right to create one is the right to instantiate templates.
+pub(crate) const TEMPLATE_CONFIG: Kind = kind("template.openshift.io", "v1", "TemplateConfig", "templateconfigs");
+pub(crate) const ACCESS_REVIEW: Kind =
+    kind("authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews").of_cluster();
 
 pub(crate) const ALL: &[Kind] = &[
     NAMESPACE,

@@ -4,10 +4,10 @@ use super::{
     Actors, Admission, Options, VirtApi,
     api::{Api, is_conflict},
     json::Look,
-    kind::{API_SERVICE, Kind, MUTATING_WEBHOOKS, NAMESPACE, SERVICE, VALIDATING_WEBHOOKS},
+    kind::{API_SERVICE, Kind, MUTATING_WEBHOOKS, NAMESPACE, SERVICE, TEMPLATE_INSTANCE, VALIDATING_WEBHOOKS},
     start,
     storage::upload::{self, UploadApi},
-    webhook::{ASKED, MUTATOR},
+    webhook::{ASKED, MUTATOR, REQUESTER},
     world::World,
 };
 use crate::{Denial, Operation, Review, View, VirtualApi, Webhook, door, identity::Identity};
@@ -120,7 +120,9 @@ impl Here {
             _ => Operation::Update,
         };
         // the actors are the server's masters here, as components of KubeVirt are on a hub
-        let inside = request.list("/userInfo/groups").iter().any(|g| g == "system:masters");
+        let groups: Vec<String> =
+            request.list("/userInfo/groups").iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let inside = groups.iter().any(|g| g == "system:masters");
         let review = Review {
             operation,
             group: text("/resource/group"),
@@ -131,6 +133,7 @@ impl Here {
             old: request.get("oldObject").filter(|o| !o.is_null()),
             new: &request["object"],
             user: if inside { "system:inside" } else { text("/userInfo/username") },
+            groups: &groups,
             objects: View(&*self.world),
         };
         let mut response = if mutates {
@@ -209,7 +212,10 @@ async fn tell(api: &Api, here: &Here, port: u16, ca: &str) -> anyhow::Result<()>
                 "resources": resources, "scope": "*"}],
         })
     };
-    let mutating = vec![webhook(MUTATOR, MUTATE, "kubevirt.io", &["virtualmachines"])];
+    let mutating = vec![
+        webhook(MUTATOR, MUTATE, "kubevirt.io", &["virtualmachines"]),
+        webhook(REQUESTER, MUTATE, TEMPLATE_INSTANCE.group, &[TEMPLATE_INSTANCE.plural]),
+    ];
     put(api, MUTATING_WEBHOOKS, json!({"metadata": {"name": NAME}, "webhooks": mutating})).await?;
     let validating: Vec<Value> =
         ASKED.iter().map(|(name, group, resources)| webhook(name, VALIDATE, group, resources)).collect();

@@ -165,6 +165,7 @@ impl Writer<'_> {
             old,
             new,
             user: &self.user.name,
+            groups: &self.user.groups,
             objects: View(self.state),
         }
     }

@@ -1,6 +1,9 @@
 //! What catalogs show of what a hub has: from templates and images as they were read.
 use super::{Found, Known};
-use hub::read::{self, InstanceType, ObservedImage, TemplateDisk};
+use hub::{
+    Key,
+    read::{self, InstanceType, ObservedImage, TemplateDisk},
+};
 use model::{
     disk::Bus,
     image::Image,
@@ -18,7 +21,7 @@ const LONGEST_TITLE: usize = 256;
 const LONGEST_TEXT: usize = 2000;
 
 /// Source, uid and what a catalog shows.
-pub(super) fn specs(known: &Known) -> Vec<(String, String, TemplateSpec)> {
+pub(super) fn specs(known: &Known, image_namespaces: &[String]) -> Vec<(String, String, TemplateSpec)> {
     let mut all: Vec<(String, String, TemplateSpec)> = Vec::new();
     for (key, found) in known.templates.iter().flatten() {
         let t = &found.template;
@@ -29,7 +32,8 @@ pub(super) fn specs(known: &Known) -> Vec<(String, String, TemplateSpec)> {
         all.push((format!("template/{}/{}", key.namespace, key.name), t.meta.uid.clone(), of_template(found, known)));
     }
     let names: Vec<String> = all.iter().map(|(_, _, spec)| spec.name.clone()).collect();
-    for (key, image) in known.images.iter().filter(|(_, i)| i.ready) {
+    let offered = |key: &Key| image_namespaces.iter().any(|namespace| **namespace == *key.namespace);
+    for (key, image) in known.images.iter().filter(|(key, image)| image.ready && offered(key)) {
         // an image without an instance type has no size to go by
         let Some(size) = image.default_instance_type.as_ref().and_then(|t| known.types.get(t)) else { continue };
         let name =
@@ -82,6 +86,7 @@ fn asked(p: &read::Parameter, found: &Found) -> Parameter {
         value: p.value.clone().unwrap_or_default(),
         required: p.required,
         generated: p.generated,
+        secret: p.secret,
         bare: found.bare.contains(&p.name),
         ..Parameter::default()
     }

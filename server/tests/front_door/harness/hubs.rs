@@ -66,6 +66,7 @@ impl Hubs {
             // tasks and delays go by the wall here
             clock: domain::system_clock(),
             template_namespaces: namespaces.iter().map(|n| (*n).to_owned()).collect(),
+            image_namespaces: vec!["openshift-virtualization-os-images".into()],
             times,
         };
         *self.controller.lock().unwrap() = Some(Controller::start_with(config, d.area.clone()));

@@ -5,7 +5,7 @@ use crate::actors::{
     api::{Result, code, is_conflict, is_not_found, words},
     condition::{self, Say},
     json::{Look, list_mut, put, remove},
-    kind::{Kind, SECRET, TEMPLATE_INSTANCE},
+    kind::{ACCESS_REVIEW, Kind, SECRET, TEMPLATE_CONFIG, TEMPLATE_INSTANCE},
     mirror::Key,
     world::World,
 };
@@ -106,6 +106,13 @@ impl Visit<'_> {
                     .to_owned()));
             }
         };
+        let mut wanted = vec![(TEMPLATE_CONFIG, template.name())];
+        wanted.extend(processed.list("/objects").iter().filter_map(|o| Some((kind_of(o)?, o.name()))));
+        for (kind, name) in wanted {
+            if let Some(refusal) = self.refusal(kind, name).await? {
+                return Ok(Err(refusal));
+            }
+        }
         let mut made = Vec::new();
         let mut errors = Vec::new();
         for object in processed.list("/objects") {
@@ -117,9 +124,36 @@ impl Visit<'_> {
         Ok(if errors.is_empty() { Ok(made) } else { Err(errors.join("\n")) })
     }
 
+    /// Why whoever asked for the instance may not create that, if they may not.
+    async fn refusal(&self, kind: Kind, name: &str) -> Result<Option<String>> {
+        let Some(user) = self.instance.text("/spec/requester/username") else { return Ok(None) };
+        let namespace = if kind.namespaced { self.instance.namespace() } else { "" };
+        let review = json!({
+            "apiVersion": ACCESS_REVIEW.api_version(), "kind": ACCESS_REVIEW.kind,
+            "spec": {
+                "user": user, "groups": self.instance.list("/spec/requester/groups"),
+                "resourceAttributes": {
+                    "verb": "create", "group": kind.group, "resource": kind.plural, "namespace": namespace, "name": name,
+                },
+            },
+        });
+        let answer = self.world.api.create(ACCESS_REVIEW, &review).await?;
+        let dot = if kind.group.is_empty() { "" } else { "." };
+        let refused = || {
+            format!(
+                "{}{dot}{} \"{name}\" is forbidden: {}",
+                kind.plural,
+                kind.group,
+                answer.text("/status/reason").unwrap_or_default()
+            )
+        };
+        Ok((answer.pointer("/status/allowed") != Some(&json!(true))).then(refused))
+    }
+
     async fn create(&self, object: &Value) -> Result<std::result::Result<Value, String>> {
-        let (api, name) = (object.text("/apiVersion").unwrap_or_default(), object.text("/kind").unwrap_or_default());
-        let Some(kind) = Kind::of(api, name) else {
+        let Some(kind) = kind_of(object) else {
+            let (api, name) =
+                (object.text("/apiVersion").unwrap_or_default(), object.text("/kind").unwrap_or_default());
             return Ok(Err(format!("no matches for kind \"{name}\" in version \"{api}\"")));
         };
         let mut object = object.clone();
@@ -162,9 +196,7 @@ impl Visit<'_> {
         let mut left = false;
         for entry in self.instance.list("/status/objects") {
             let object = &entry["ref"];
-            let kind =
-                Kind::of(object.text("/apiVersion").unwrap_or_default(), object.text("/kind").unwrap_or_default());
-            let Some(kind) = kind else { continue };
+            let Some(kind) = kind_of(object) else { continue };
             let namespace = object.text("/namespace").unwrap_or_default();
             let there = match self.world.api.get(kind, namespace, object.text("/name").unwrap_or_default()).await {
                 Ok(there) => there,
@@ -185,6 +217,10 @@ impl Visit<'_> {
         }
         Ok(Again::No)
     }
+}
+
+fn kind_of(object: &Value) -> Option<Kind> {
+    Kind::of(object.text("/apiVersion").unwrap_or_default(), object.text("/kind").unwrap_or_default())
 }
 
 /// Answers of core kinds may leave kind and version out.

@@ -17,7 +17,7 @@ pub use machine::{check_machine, check_machine_update};
 use super::{
     chance::Chance,
     json::Look,
-    kind::{KUBEVIRT, Kind},
+    kind::{KUBEVIRT, Kind, TEMPLATE_INSTANCE},
 };
 use crate::hooks::{Denial, Operation, Review, Webhook};
 use serde_json::{Value, json};
@@ -63,6 +63,8 @@ pub(crate) const ASKED: [(&str, &str, &[&str]); 6] = [
     (DATA_VOLUMES, "cdi.kubevirt.io", &["datavolumes"]),
 ];
 pub(crate) const MUTATOR: &str = "virtualmachines-mutator.kubevirt.io";
+/// OpenShift's own API does it; a server that only has the definition of the kind is told by us.
+pub(crate) const REQUESTER: &str = "templateinstances.template.openshift.io";
 
 fn denied(webhook: &str, causes: Vec<Cause>) -> Result<(), Denial> {
     if causes.is_empty() {
@@ -101,6 +103,12 @@ impl Objects for Around<'_> {
 impl Webhook for Admission {
     fn mutate(&self, review: &Review<'_>) -> Result<Option<Value>, Denial> {
         let whole = review.subresource.is_none() && review.operation != Operation::Delete;
+        if whole
+            && review.operation == Operation::Create
+            && (review.group, review.resource) == (TEMPLATE_INSTANCE.group, TEMPLATE_INSTANCE.plural)
+        {
+            return Ok(with_requester(review));
+        }
         if !whole || (review.group, review.resource) != ("kubevirt.io", "virtualmachines") || review.new.dying() {
             return Ok(None);
         }
@@ -164,6 +172,16 @@ impl Webhook for Admission {
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// An instance says who asked for it: what it makes is made with their rights.
+fn with_requester(review: &Review<'_>) -> Option<Value> {
+    if review.new.pointer("/spec/requester/username").is_some() {
+        return None;
+    }
+    let mut instance = review.new.clone();
+    instance["spec"]["requester"] = json!({"username": review.user, "groups": review.groups});
+    Some(instance)
 }
 
 /// The actors come in by the hub's inner door, under a name of its own.
