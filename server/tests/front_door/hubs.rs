@@ -245,10 +245,10 @@ async fn credentials_that_end_soon_and_checks_that_failed_are_shown_with_what_to
     let list = provider.get("/provider/hubs").await.says("Degraded").says("Containerized Data Importer");
     list.says("v1.6.1").says("0 of 960 vCPU").says("kubeconfig ends");
     provider.get("/provider").await.says("lacks something").says("Give it a newer kubeconfig.");
-    app.db.execute("update hubs set state = 'ready', checks = '[]'").await;
-    provider.get("/provider").await.says("needs a newer kubeconfig");
     app.db.execute("update hubs set state = 'unreachable', last_error = 'Nobody is there.', next_step = 'Look.'").await;
     provider.get("/provider/hubs").await.says("one: Nobody is there. Look.").says("Data Importer, as of");
+    app.db.execute("update hubs set state = 'ready', checks = '[]', last_error = '', next_step = ''").await;
+    provider.get("/provider").await.says("needs a newer kubeconfig");
 }
 
 #[tokio::test]
