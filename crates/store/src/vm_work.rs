@@ -65,6 +65,8 @@ pub struct VmWork {
     /// Was that changed since it was applied last?
     pub guest_changed: bool,
     pub power: Power,
+    /// That was asked for, and its hub was not brought to it since.
+    pub power_due: bool,
     pub start_order: i32,
     pub start_delay_s: i32,
     pub generation: i64,
@@ -92,7 +94,7 @@ impl Store {
     async fn vms_work(self, ids: Vec<Uuid>) -> Result<Vec<Option<Result<VmWork>>>> {
         let rows = sqlx::query!(
             r#"select v.id, v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
-                      v.preference, v.hardware as "hardware: Json<Hardware>", v.besides as "besides: Json<Besides>", v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
+                      v.preference, v.hardware as "hardware: Json<Hardware>", v.besides as "besides: Json<Besides>", v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.power_generation, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, v.moved_from, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
@@ -157,6 +159,7 @@ impl Store {
                     os: r.os,
                     guest_changed: r.guest_generation > r.applied.unwrap_or(0),
                     power: Power::parse(&r.power).ok_or_else(|| odd("power"))?,
+                    power_due: r.applied.is_none_or(|applied| applied < r.power_generation),
                     start_order: r.start_order,
                     start_delay_s: r.start_delay_s,
                     generation: r.generation,
@@ -371,7 +374,7 @@ impl Store {
         Ok(true)
     }
 
-    /// A worker that was too late may have changed it on its hub: what is asked for is applied once more.
+    /// A worker that was too late may have powered it on its hub: what is asked for is applied once more, its power among that.
     pub async fn vm_again(&self, id: VmId) -> Result<()> {
         sqlx::query!(
             "with v as (update vms set applied = null where id = $1 and gone_at is null returning id, org_id, hub_id)

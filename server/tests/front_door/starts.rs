@@ -65,7 +65,7 @@ async fn a_start_that_its_hub_passed_over_is_asked_for_once_more() {
     stage.hubs.kill_controller();
     stage.ask(&one, Action::VmPowerOn).await;
     stage.app.db.execute("delete from work where kind = 'vm'").await;
-    stage.app.db.execute("update vms set applied = generation, obs_since = now() - interval '1 minute'").await;
+    stage.app.db.execute("update vms set applied = generation, hub_generation = hub_generation + 1, obs_since = now() - interval '1 minute'").await;
     stage.hubs.start_controller(&stage.app);
     stage.started(&one).await;
 }
