@@ -405,15 +405,16 @@ impl Store {
         Ok(ids.into_iter().map(VmId).collect())
     }
 
-    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ. One that was
-    /// stopped or deleted past us does not start until somebody asks for it here, so nothing waits for it.
+    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ. One that failed, or
+    /// was changed past us, may not run until somebody does something about it, so nothing waits for it.
     pub async fn vms_before(&self, vm: VmId) -> Result<Vec<Before>> {
         let rows = sqlx::query!(
-            r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!", b.problem,
+            r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!",
                       extract(epoch from b.obs_since + make_interval(secs => b.start_delay_s) - now())::float8 as left_s
                from vms v join vms b on b.vapp_id = v.vapp_id and b.start_order < v.start_order
-               where v.id = $1 and b.deleted_at is null and b.power = 'on' and b.obs_state <> 'missing'
-                 and not (b.obs_state = 'stopped' and b.outside <> '') order by b.start_order, b.id"#,
+               where v.id = $1 and b.deleted_at is null and b.power = 'on'
+                 and (b.obs_state in ('running', 'migrating') or b.obs_state not in ('failed', 'missing') and b.outside = '' and b.problem = '')
+               order by b.start_order, b.id"#,
             vm.0
         )
         .fetch_all(&self.pool)
@@ -423,7 +424,6 @@ impl Store {
             name: r.name,
             delay_s: r.start_delay_s,
             running: r.running,
-            problem: r.problem,
             left_s: r.left_s.unwrap_or(0.0),
         });
         Ok(before.collect())
@@ -453,8 +453,6 @@ pub struct Before {
     pub name: String,
     pub delay_s: i32,
     pub running: bool,
-    /// Why it will not run.
-    pub problem: String,
     /// Seconds until those after it may start.
     pub left_s: f64,
 }

@@ -264,20 +264,16 @@ fn is_set(seen: &Value, strategy: RunStrategy) -> bool {
     seen["spec"]["runStrategy"] == strategy.key() && seen["spec"]["running"].is_null()
 }
 
-/// Machines before it in its vApp run first, and for as long as their delay says.
+/// Machines before it in its vApp run first, and for as long as their delay says, but for those that can't be waited for.
 async fn waits_for(shared: &Shared, vm: &VmWork) -> Result<Option<Outcome>> {
     if vm.seen.on() {
         return Ok(None);
     }
     for before in shared.store.vms_before(vm.id).await? {
         let name = &before.name;
-        if !before.running && !before.problem.is_empty() {
-            return Ok(Some(Outcome::Failed(
-                format!("{name} starts before it and does not: {}", before.problem).into(),
-            )));
-        }
         if !before.running {
-            return Ok(Some(Outcome::Wait(Duration::from_secs(5), format!("{name} starts before it.").into())));
+            let why = format!("It starts after {name}, which does not run yet.");
+            return Ok(Some(Outcome::Wait(Duration::from_secs(5), why.into())));
         }
         if before.left_s > 0.0 {
             let why = format!("It starts {} seconds after {name}.", before.delay_s);
