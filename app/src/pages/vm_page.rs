@@ -102,9 +102,10 @@ fn notes(visit: &Visit, v: &Vm) -> impl IntoView + use<> {
     });
     let outside = (!v.outside.is_empty()).then(|| {
         let what = v.outside.clone();
-        let next = match missing {
-            true => " Delete it here, and deploy it again if it is still needed.",
-            false => " It stays so until something is asked of it here.",
+        let next = match v.power.is_met(v.seen) {
+            _ if missing => " Delete it here, and deploy it again if it is still needed.",
+            true => " It stays so until something is asked of it here.",
+            false => " It stays so until its power is asked for here.",
         };
         view! { <Note tone=Tone::Warn><b>{what}</b> {next}</Note> }
     });

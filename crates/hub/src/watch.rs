@@ -51,6 +51,9 @@ impl Follow {
     }
 }
 
+/// A watch that ends or breaks within such a time after it was opened is not opened anew at once.
+const SOON: Duration = Duration::from_secs(1);
+
 /// The longest line of a watch that is read; objects are at most 1.5 MiB on a hub.
 const LONGEST: usize = 16 << 20;
 
@@ -64,6 +67,8 @@ pub struct Watcher<T, F> {
     relist_at: Instant,
     /// A deletion that was reported and is not checked yet.
     doubted: Option<(Key, String)>,
+    /// Its connection broke soon after it was opened, and nothing was heard since.
+    broke: bool,
     _makes: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -102,6 +107,7 @@ impl Client {
             not_before: now,
             relist_at: now,
             doubted: None,
+            broke: false,
             _makes: std::marker::PhantomData,
         }
     }
@@ -193,7 +199,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
             Ok(Ok(Some(line))) => line,
             Ok(Ok(None)) => {
                 // the hub ended it, which is usual; too soon, and it would be a storm
-                let soon = reading.opened.elapsed() < Duration::from_secs(1);
+                let soon = reading.opened.elapsed() < SOON;
                 self.phase = Phase::Open { version: std::mem::take(&mut reading.version) };
                 if soon {
                     self.rest(None);
@@ -201,8 +207,16 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
                 return Ok(None);
             }
             Ok(Err(e)) => {
+                let soon = reading.opened.elapsed() < SOON;
                 self.phase = Phase::Open { version: std::mem::take(&mut reading.version) };
-                return Err(e);
+                // as when a load balancer starts anew: whether the hub is there is seen by opening another one at once
+                if !e.is_transport() || (soon && std::mem::replace(&mut self.broke, true)) {
+                    return Err(e);
+                }
+                if soon {
+                    self.rest(None);
+                }
+                return Ok(None);
             }
             Err(_) if Instant::now() >= self.relist_at => {
                 self.phase = Phase::List;
@@ -233,6 +247,7 @@ impl<T, F: Fn(&Value) -> Option<T>> Watcher<T, F> {
             reading.version = version.to_owned();
         }
         self.client.alive();
+        self.broke = false;
         self.pause = self.client.options().first_rest;
         let of = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         Ok(match kind.as_str() {

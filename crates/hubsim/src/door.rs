@@ -74,6 +74,7 @@ pub(crate) async fn serve(api: Arc<Api>, listener: TcpListener, tls: Shown, mut 
 
 async fn connection(api: Arc<Api>, stream: TcpStream, tls: TlsAcceptor, mut stop: watch::Receiver<bool>) {
     let _ = stream.set_nodelay(true);
+    let mut breaks = api.faults.breaks();
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
     let (cut, faults) = (Arc::new(Notify::new()), api.faults.clone());
     let service = {
@@ -95,6 +96,7 @@ async fn connection(api: Arc<Api>, stream: TcpStream, tls: TlsAcceptor, mut stop
         _ = serving => {}
         () = cut.notified() => {}
         () = refused => {}
+        _ = breaks.changed() => {}
         _ = stop.changed() => {}
     }
 }

@@ -135,6 +135,8 @@ struct Inner {
     losses: Mutex<Option<u64>>,
     /// Counts switches; connections and watches look at the faults again when it moves.
     switched: watch::Sender<u64>,
+    /// Counts how often all open connections were broken.
+    broken: watch::Sender<u64>,
 }
 
 impl Default for Faults {
@@ -144,6 +146,7 @@ impl Default for Faults {
             delay_millis: AtomicU64::new(2000),
             losses: Mutex::default(),
             switched: watch::Sender::new(0),
+            broken: watch::Sender::new(0),
         }))
     }
 }
@@ -189,6 +192,15 @@ impl Faults {
     pub fn clear(&self) {
         self.on().clear();
         self.0.switched.send_modify(|count| *count += 1);
+    }
+
+    /// Breaks every open connection, once, as when a load balancer starts anew. New ones are taken at once.
+    pub fn break_connections(&self) {
+        self.0.broken.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn breaks(&self) -> watch::Receiver<u64> {
+        self.0.broken.subscribe()
     }
 
     pub(crate) fn switches(&self) -> watch::Receiver<u64> {

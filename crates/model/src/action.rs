@@ -306,6 +306,11 @@ impl Action {
         )
     }
 
+    /// Is a machine powered as it was asked for when it has ended? After everything else it is as it was.
+    pub fn asks_for_power(self) -> bool {
+        self.is_power() || self.makes() || matches!(self, Action::VmRevert | Action::VappRevert)
+    }
+
     pub fn parse(key: &str) -> Option<Action> {
         Action::ALL.iter().copied().find(|a| a.key() == key)
     }

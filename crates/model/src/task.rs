@@ -141,6 +141,8 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
     if about_snapshots && !vm.snapshot_problem.is_empty() {
         return Verdict::Failed(vm.snapshot_problem.clone());
     }
+    // what was powered on or off by hand stays so, and keeps nothing else from being done
+    let stays = !vm.outside.is_empty() && !action.asks_for_power();
     match (vm.seen, vm.power) {
         (Seen::Missing, _) => Verdict::Failed("It was deleted on its hub by hand.".into()),
         (Seen::Failed, _) => Verdict::Failed(vm.reason.clone()),
@@ -152,12 +154,10 @@ pub fn verdict(action: Action, vm: Option<&Vm>) -> Verdict {
         (Seen::Stopped, Power::Off) if action.makes() && vm.disks.iter().any(|d| d.being_copied()) => {
             open("Its disks are being made.")
         }
-        (Seen::Running | Seen::Migrating, Power::On) if waits_for_restart(action, vm) => {
-            Verdict::DoneBut(AT_NEXT_START.into())
-        }
-        (Seen::Running | Seen::Migrating, Power::On)
-        | (Seen::Stopped, Power::Off)
-        | (Seen::Suspended, Power::Suspended) => Verdict::Done,
+        (seen, power) if power.is_met(seen) || stays => match seen.on() && waits_for_restart(action, vm) {
+            true => Verdict::DoneBut(AT_NEXT_START.into()),
+            false => Verdict::Done,
+        },
         _ if !vm.outside.is_empty() => Verdict::Failed(vm.outside.clone()),
         (Seen::Provisioning, _) if vm.original_lost => Verdict::Failed(
             "The VM that it is copied from is missing on its hub, and its disks with it. Delete this one.".into(),

@@ -238,10 +238,13 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Something about the machine's snapshots is to be brought about; with a wish to go back to one of them.
+    /// Something about the machine's snapshots is to be brought about; with a wish to go back to one of them, after which it is
+    /// powered as it was asked for.
     pub async fn vm_snapshots_changed(&mut self, vm: VmId, revert_to: Option<SnapshotId>) -> Result<i64> {
         sqlx::query_scalar!(
-            "update vms set generation = generation + 1, snapshot_problem = '', outside = '', version = version + 1, updated_at = now(), updated_by = $3,
+            "update vms set generation = generation + 1, snapshot_problem = '', version = version + 1, updated_at = now(), updated_by = $3,
+                    power_generation = case when $2::uuid is null then power_generation else generation + 1 end,
+                    outside = case when $2::uuid is null then outside else '' end,
                     revert_to = coalesce($2, revert_to), revert_id = case when $2::uuid is null then revert_id else gen_random_uuid() end
              where id = $1 returning generation",
             vm.0,

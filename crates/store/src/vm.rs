@@ -407,8 +407,8 @@ impl Write<'_> {
     pub async fn vm_set_power(&mut self, vm: VmId, power: Power) -> Result<i64> {
         self.lease_may_turn(vm);
         sqlx::query_scalar!(
-            "update vms set power = $2, once = '', once_id = null, generation = generation + 1, outside = '', problem = '',
-                    version = version + 1, updated_at = now(), updated_by = $3
+            "update vms set power = $2, once = '', once_id = null, generation = generation + 1, power_generation = generation + 1,
+                    outside = '', problem = '', version = version + 1, updated_at = now(), updated_by = $3
              where id = $1 returning generation",
             vm.0,
             power.key(),
@@ -423,8 +423,8 @@ impl Write<'_> {
     pub async fn vm_once(&mut self, vm: VmId, once: Once) -> Result<i64> {
         self.lease_may_turn(vm);
         sqlx::query_scalar!(
-            "update vms set once = $2, once_id = gen_random_uuid(), generation = generation + 1, outside = '', problem = '',
-                    power = case when $2 = 'shutdown' then 'off' else 'on' end,
+            "update vms set once = $2, once_id = gen_random_uuid(), generation = generation + 1, power_generation = generation + 1,
+                    outside = '', problem = '', power = case when $2 = 'shutdown' then 'off' else 'on' end,
                     version = version + 1, updated_at = now(), updated_by = $3
              where id = $1 returning generation",
             vm.0,

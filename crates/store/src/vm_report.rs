@@ -84,7 +84,7 @@ impl Store {
                  from asked r join b on b.id = r.vm
                  where v.id = b.id and v.gone_at is null and v.hub_id = r.hub and (v.uid is null or v.uid = r.uid)
                    and exists (select from hubs h where h.id = r.hub and h.lease_epoch = r.epoch)
-                 returning v.id, v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.hub_form,
+                 returning v.id, v.org_id, v.owner_id, v.vapp_id, v.name, v.power, v.power_generation, v.uid, v.applied, v.generation, v.cpus, v.memory_mb, v.hub_generation, v.hub_form,
                            v.instance_type, v.deleted_at is not null as deleted,
                            exists (select from strangers s where s.hub_id = r.hub and s.uid = r.uid) as stranger, b.obs_state as before,
                            b.outside as was_outside, r.agent and not b.obs_agent as agent_came, r.restart_needed and not b.obs_restart as restart_came,
@@ -95,7 +95,7 @@ impl Store {
                              is distinct from (r.state, r.reason, r.ips, r.progress, r.cpus, r.memory_mb, r.restart_needed, r.nics, r.agent, r.system) as changed
                )
                select r.vm as "vm!", b.id is null and exists (select from vms v where v.id = r.vm) as "held!", o.org_id as "org_id?", o.owner_id as "owner_id?",
-                      o.vapp_id as "vapp_id?", o.name as "name?", o.power as "power?", o.uid as "uid?", o.applied as "applied?", o.generation as "generation?",
+                      o.vapp_id as "vapp_id?", o.name as "name?", o.power as "power?", o.power_generation as "power_generation?", o.uid as "uid?", o.applied as "applied?", o.generation as "generation?",
                       o.cpus as "cpus?", o.memory_mb as "memory_mb?", o.hub_generation as "hub_generation?", o.hub_form as "hub_form?", o.instance_type as "instance_type?",
                       o.deleted as "deleted?", o.stranger as "stranger?", o.before as "before?", o.was_outside as "was_outside?",
                       o.agent_came as "agent_came?", o.restart_came as "restart_came?", o.nics_leaving as "nics_leaving?", o.changed as "changed?"
@@ -117,6 +117,7 @@ impl Store {
                     power: Power::parse(&r.power?).unwrap_or_default(),
                     known_uid: r.uid,
                     settled: r.applied == r.generation,
+                    powered: r.applied.is_some() && r.applied >= r.power_generation,
                     deleted: r.deleted?,
                     before: Seen::parse(&r.before?).unwrap_or_default(),
                     cpus: r.cpus?,
@@ -254,6 +255,8 @@ pub struct Observed {
     pub known_uid: Option<String>,
     /// The hub had been brought to what is asked for: a difference now is somebody else's doing.
     pub settled: bool,
+    /// The same of its power, to which the hub may have been brought though something else is still to come.
+    pub powered: bool,
     pub deleted: bool,
     pub before: Seen,
     pub cpus: i32,

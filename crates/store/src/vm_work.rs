@@ -65,6 +65,8 @@ pub struct VmWork {
     /// Was that changed since it was applied last?
     pub guest_changed: bool,
     pub power: Power,
+    /// That was asked for, and its hub was not brought to it since.
+    pub power_due: bool,
     pub start_order: i32,
     pub start_delay_s: i32,
     pub generation: i64,
@@ -92,7 +94,7 @@ impl Store {
     async fn vms_work(self, ids: Vec<Uuid>) -> Result<Vec<Option<Result<VmWork>>>> {
         let rows = sqlx::query!(
             r#"select v.id, v.org_id, v.vdc_id, v.vapp_id, v.owner_id, v.name, v.description, v.computer_name, v.cpus, v.memory_mb, v.instance_type, v.sizing_id,
-                      v.preference, v.hardware as "hardware: Json<Hardware>", v.besides as "besides: Json<Besides>", v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
+                      v.preference, v.hardware as "hardware: Json<Hardware>", v.besides as "besides: Json<Besides>", v.nics_set, v.cloud_init, v.os, v.guest_generation, v.power, v.power_generation, v.start_order, v.start_delay_s, v.generation, v.once, v.once_id,
                       v.once_done, v.hub_id, v.hub_name, v.uid, v.attempted_at, v.applied, v.obs_state, v.outside, v.obs_restart,
                       v.deleted_at, v.gone_at, v.moved_from, o.name as org_name, d.name as vdc_name, a.name as vapp_name, a.attempted_at is not null as "vapp_attempted!",
                       a.instance_uid is not null as "instance_made!",
@@ -157,6 +159,7 @@ impl Store {
                     os: r.os,
                     guest_changed: r.guest_generation > r.applied.unwrap_or(0),
                     power: Power::parse(&r.power).ok_or_else(|| odd("power"))?,
+                    power_due: r.applied.is_none_or(|applied| applied < r.power_generation),
                     start_order: r.start_order,
                     start_delay_s: r.start_delay_s,
                     generation: r.generation,
@@ -371,7 +374,7 @@ impl Store {
         Ok(true)
     }
 
-    /// A worker that was too late may have changed it on its hub: what is asked for is applied once more.
+    /// A worker that was too late may have powered it on its hub: what is asked for is applied once more, its power among that.
     pub async fn vm_again(&self, id: VmId) -> Result<()> {
         sqlx::query!(
             "with v as (update vms set applied = null where id = $1 and gone_at is null returning id, org_id, hub_id)
@@ -402,15 +405,16 @@ impl Store {
         Ok(ids.into_iter().map(VmId).collect())
     }
 
-    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ. One that was
-    /// stopped or deleted past us does not start until somebody asks for it here, so nothing waits for it.
+    /// The machines that start before this one in its vApp, by the database's clock: replicas' clocks may differ. One that failed, or
+    /// was changed past us, may not run until somebody does something about it, so nothing waits for it.
     pub async fn vms_before(&self, vm: VmId) -> Result<Vec<Before>> {
         let rows = sqlx::query!(
-            r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!", b.problem,
+            r#"select b.name, b.start_delay_s, b.obs_state in ('running', 'migrating') as "running!",
                       extract(epoch from b.obs_since + make_interval(secs => b.start_delay_s) - now())::float8 as left_s
                from vms v join vms b on b.vapp_id = v.vapp_id and b.start_order < v.start_order
-               where v.id = $1 and b.deleted_at is null and b.power = 'on' and b.obs_state <> 'missing'
-                 and not (b.obs_state = 'stopped' and b.outside <> '') order by b.start_order, b.id"#,
+               where v.id = $1 and b.deleted_at is null and b.power = 'on'
+                 and (b.obs_state in ('running', 'migrating') or b.obs_state not in ('failed', 'missing') and b.outside = '' and b.problem = '')
+               order by b.start_order, b.id"#,
             vm.0
         )
         .fetch_all(&self.pool)
@@ -420,7 +424,6 @@ impl Store {
             name: r.name,
             delay_s: r.start_delay_s,
             running: r.running,
-            problem: r.problem,
             left_s: r.left_s.unwrap_or(0.0),
         });
         Ok(before.collect())
@@ -450,8 +453,6 @@ pub struct Before {
     pub name: String,
     pub delay_s: i32,
     pub running: bool,
-    /// Why it will not run.
-    pub problem: String,
     /// Seconds until those after it may start.
     pub left_s: f64,
 }

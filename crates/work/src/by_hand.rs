@@ -3,32 +3,22 @@ use hub::shape::patch::RunStrategy;
 use model::vm::{Power, Seen};
 use store::{Observed, Report};
 
-/// What somebody else did to a machine that had been as it was asked for; empty: nothing.
+/// What somebody else did to a machine that had been as it was asked for; empty: nothing. Of its power that is said while
+/// something else is still to be brought to its hub, for that leaves its power as it is.
 pub(crate) fn by_hand(report: &Report, met: &Observed) -> String {
-    if met.deleted || !met.settled {
+    if met.deleted || !met.powered {
         return String::new();
     }
-    let satisfied = matches!(
-        (report.seen, met.power),
-        (Seen::Running | Seen::Migrating, Power::On)
-            | (Seen::Stopped, Power::Off)
-            | (Seen::Suspended, Power::Suspended)
-    );
     let mut what = Vec::new();
     what.extend(runs_otherwise(report, met));
-    if changed(report, met) {
+    if met.settled && met.hub_generation.is_some_and(|ours| report.generation > ours) {
         what.extend(parts(report, met));
     }
-    if what.is_empty() && !satisfied {
+    if what.is_empty() && !met.power.is_met(report.seen) {
         // on its way: what was said of it before still holds
         return met.outside.clone();
     }
     what.join(" ")
-}
-
-/// What it asks for was changed since it had been brought to what is asked for here.
-fn changed(report: &Report, met: &Observed) -> bool {
-    met.hub_generation.is_some_and(|ours| report.generation > ours)
 }
 
 const STOPPED: &str = "It was stopped on its hub by hand.";
@@ -38,7 +28,8 @@ const AT_STOPS: &str = "When it runs was changed on its hub by hand.";
 
 /// It runs where it should not, or the other way round.
 fn runs_otherwise(report: &Report, met: &Observed) -> Option<&'static str> {
-    let changed = changed(report, met);
+    // seen after our last change, which left when it runs as it was asked for, or as somebody else had made it by then
+    let changed = met.hub_generation.is_some_and(|ours| report.generation >= ours);
     let strategy = RunStrategy::parse(&report.run_strategy);
     let halted = strategy == Some(RunStrategy::Halted);
     // something was named before, or it was as it should be: this is no state on the way there
@@ -104,6 +95,7 @@ mod tests {
             power,
             known_uid: None,
             settled: true,
+            powered: true,
             deleted: false,
             before,
             cpus: 2,
@@ -175,8 +167,25 @@ mod tests {
         let runs = seen(Seen::Running, RunStrategy::RerunOnFailure, 5);
         assert_eq!(by_hand(&runs, &resumed), RESUMED);
         assert_eq!(by_hand(&seen(Seen::Suspended, RunStrategy::RerunOnFailure, 5), &resumed), "");
-        assert_eq!(by_hand(&runs, &Observed { settled: false, ..resumed.clone() }), "", "it is brought to it now");
+        assert_eq!(by_hand(&runs, &Observed { powered: false, ..resumed.clone() }), "", "it is brought to it now");
         assert_eq!(by_hand(&runs, &Observed { deleted: true, ..resumed }), "");
+    }
+
+    #[test]
+    fn what_was_done_to_its_power_is_named_while_something_else_is_brought_to_it_and_after_that() {
+        let (off, on) = (met(Power::Off, Seen::Stopped), met(Power::On, Seen::Running));
+        let started = seen(Seen::Running, RunStrategy::RerunOnFailure, 6);
+        let stopped = seen(Seen::Stopped, RunStrategy::Halted, 6);
+        for settled in [false, true] {
+            // the last change is ours, of something else
+            let ours = |met: &Observed| Observed { hub_generation: Some(6), settled, ..met.clone() };
+            assert_eq!(by_hand(&started, &ours(&off)), STARTED);
+            assert_eq!(by_hand(&stopped, &ours(&on)), STOPPED);
+        }
+        assert_eq!(by_hand(&started, &Observed { hub_generation: Some(7), ..off }), "", "seen before we changed it");
+        let form = Form { size: 1, ..Form::default() };
+        let resized = Report { form, ..seen(Seen::Running, RunStrategy::RerunOnFailure, 6) };
+        assert_eq!(by_hand(&resized, &Observed { settled: false, ..on }), "", "its size is being brought to it");
     }
 
     #[test]

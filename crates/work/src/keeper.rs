@@ -1,4 +1,5 @@
-//! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has.
+//! Keeps an eye on every hub: one watcher each, a look at its health on a schedule, and what templates it has. What is looked at
+//! for all of them together has a round of its own: it may take long, and hubs are held by leases that end soon.
 use crate::{
     Shared,
     differences::Differences,
@@ -41,8 +42,6 @@ impl Kept {
 pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
     let mut kept: HashMap<HubId, Kept> = HashMap::new();
     let mut tasks: JoinSet<()> = JoinSet::new();
-    let mut swept = Instant::now();
-    let mut differences = Differences::default();
     while !*stop.borrow() {
         match shared.store.credentials_of_hubs().await {
             Ok(hubs) => {
@@ -74,20 +73,6 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
             }
             Err(e) => tracing::debug!(error = %e, "the hubs can't be read"),
         }
-        if swept.elapsed() > shared.times.sweep {
-            swept = Instant::now();
-            if let Err(e) = settle::sweep(&shared).await {
-                tracing::debug!(error = %e, "open tasks could not be looked at");
-            }
-            if let Err(e) = clear_cordoned(&shared).await {
-                tracing::debug!(error = %e, "cordoned hubs could not be looked at");
-            }
-        }
-        leases::sweep(&shared).await;
-        differences.look(&shared).await;
-        if let Err(e) = shared.store.places_look(shared.times.drift).await {
-            tracing::debug!(error = %e, "places could not be looked at");
-        }
         while tasks.try_join_next().is_some() {}
         tokio::select! {
             () = tokio::time::sleep(shared.times.look) => {}
@@ -95,6 +80,35 @@ pub(crate) async fn run(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
         }
     }
     tasks.shutdown().await;
+}
+
+/// Open tasks, leases, and what VDCs have on hubs. It is broken off when it is to stop: the next round finds all of it again.
+pub(crate) async fn rounds(shared: Arc<Shared>, mut stop: watch::Receiver<bool>) {
+    let mut swept = Instant::now();
+    let mut differences = Differences::default();
+    while !*stop.borrow() {
+        let round = async {
+            if swept.elapsed() > shared.times.sweep {
+                swept = Instant::now();
+                if let Err(e) = settle::sweep(&shared).await {
+                    tracing::debug!(error = %e, "open tasks could not be looked at");
+                }
+                if let Err(e) = clear_cordoned(&shared).await {
+                    tracing::debug!(error = %e, "cordoned hubs could not be looked at");
+                }
+            }
+            leases::sweep(&shared).await;
+            differences.look(&shared).await;
+            if let Err(e) = shared.store.places_look(shared.times.drift).await {
+                tracing::debug!(error = %e, "places could not be looked at");
+            }
+            tokio::time::sleep(shared.times.look).await;
+        };
+        tokio::select! {
+            () = round => {}
+            _ = stop.changed() => {}
+        }
+    }
 }
 
 /// VDCs leave a cordoned hub when they have nothing there any more.

@@ -95,7 +95,8 @@ impl Controller {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(queue::run(shared.clone(), stopped.clone()));
-        tasks.spawn(keeper::run(shared.clone(), stopped));
+        tasks.spawn(keeper::run(shared.clone(), stopped.clone()));
+        tasks.spawn(keeper::rounds(shared.clone(), stopped));
         Controller { shared, stop, tasks }
     }
 

@@ -1,6 +1,7 @@
 //! How soon things are noticed, with the times that installations have.
 use crate::stage::{Stage, VMS};
 use serde_json::Value;
+use sqlx::{Connection, Executor};
 use std::time::{Duration, Instant};
 
 #[tokio::test]
@@ -64,4 +65,26 @@ async fn a_change_on_the_hub_by_hand_is_named_within_a_second() {
         stage.until("as it was", async || outside().await.is_empty()).await;
     }
     assert!(soonest < Duration::from_secs(1), "named after {soonest:?}");
+}
+
+#[tokio::test]
+async fn a_hub_stays_with_its_replica_while_open_tasks_take_long_to_look_at() {
+    let stage = Stage::set().await;
+    let db = &stage.app.db;
+    let epoch_now = async || db.text("select lease_epoch::text from hubs").await;
+    let before = epoch_now().await;
+    stage.hubs.look_every(&stage.app, Duration::from_millis(300));
+    stage.until("another holder", async || epoch_now().await != before).await;
+    let (held, epoch) = ("hubs where lease_until > now()", epoch_now().await);
+    // longer than a lease
+    let mut other = sqlx::PgConnection::connect(&db.url).await.unwrap();
+    let slow = async { other.execute("lock table tasks in access exclusive mode; select pg_sleep(8)").await.unwrap() };
+    let looks = async {
+        for _ in 0..70 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert_eq!(db.count(held).await, 1, "its lease ended");
+        }
+    };
+    futures::join!(slow, looks);
+    assert_eq!(epoch_now().await, epoch);
 }

@@ -257,6 +257,35 @@ async fn a_replica_whose_way_to_a_hub_is_cut_does_not_make_it_silent_for_all() {
     cut.stop().await;
 }
 
+#[tokio::test]
+async fn connections_that_break_and_come_back_at_once_are_no_silence_of_their_hub() {
+    let stage = Stage::set().await;
+    let (db, hub) = (&stage.app.db, stage.hubs.hub("one"));
+    let shop = stage.compose("shop").await;
+    let one = stage.running(shop).await;
+    db.execute(
+        "create table said (what text);
+         create function note() returns trigger language plpgsql as $$ begin insert into said values (new.state); return new; end $$;
+         create trigger note after update of state on hubs for each row when (old.state <> new.state) execute function note();",
+    )
+    .await;
+    for turn in 0..5 {
+        hub.faults().break_connections();
+        let mark = |o: &mut Value| o["spec"]["template"]["spec"]["nodeSelector"] = json!({"turn": turn.to_string()});
+        assert!(hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, mark).unwrap());
+        let now = &hub.object(VMS.0, VMS.1, &one.namespace, &one.hub_name).unwrap()["metadata"]["resourceVersion"];
+        let seen = format!("vms where obs_rv = '{}'", now.as_str().unwrap());
+        stage.until(&seen, 1).await;
+    }
+    assert_eq!(db.text("select coalesce(string_agg(what, ', '), '') from said").await, "");
+    // one that takes no new ones is silent soon
+    let begun = std::time::Instant::now();
+    hub.faults().set(hubsim::Fault::Refuse, true);
+    stage.until("hubs where state = 'unreachable'", 1).await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "after {:?}", begun.elapsed());
+    assert_eq!(db.count("vms where obs_state = 'running'").await, 1, "nothing looks stopped");
+}
+
 /// As when a token is revoked: the API server refuses whoever calls, and watches that are open go on.
 #[tokio::test]
 async fn a_hub_that_refuses_every_call_is_said_to_though_what_is_watched_goes_on() {

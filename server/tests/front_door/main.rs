@@ -52,6 +52,7 @@ mod outage;
 mod own_networks;
 mod permissions;
 mod placement;
+mod power_by_hand;
 mod privileges;
 mod quota;
 mod record;

@@ -65,7 +65,52 @@ async fn a_start_that_its_hub_passed_over_is_asked_for_once_more() {
     stage.hubs.kill_controller();
     stage.ask(&one, Action::VmPowerOn).await;
     stage.app.db.execute("delete from work where kind = 'vm'").await;
-    stage.app.db.execute("update vms set applied = generation, obs_since = now() - interval '1 minute'").await;
+    stage.app.db.execute("update vms set applied = generation, hub_generation = hub_generation + 1, obs_since = now() - interval '1 minute'").await;
     stage.hubs.start_controller(&stage.app);
     stage.started(&one).await;
+}
+
+#[tokio::test]
+async fn nothing_waits_to_start_after_a_machine_that_failed_or_was_paused_on_its_hub() {
+    let stage = Stage::set().await;
+    let id = stage.deploy("web-and-db", "shop").await;
+    let vms = stage.running(id).await;
+    let (db, web) = (&vms[0], &vms[1]);
+    stage.hubs.pause("one", &db.namespace, &db.hub_name).await;
+    stage.until("the pause", async || stage.vm(db.id).await.outside == "It was paused on its hub by hand.").await;
+    stage.app.db.execute("delete from events where kind = 'vm.outside'").await;
+    stage.ask(web, Action::VmPowerOff).await;
+    stage.until("stopped", async || stage.vm(web.id).await.seen == Seen::Stopped).await;
+    stage.ask(web, Action::VmPowerOn).await;
+    stage.started(web).await;
+
+    stage.ask(web, Action::VmPowerOff).await;
+    stage.until("stopped", async || stage.vm(web.id).await.seen == Seen::Stopped).await;
+    // as its hub shows one that no node has room for
+    let failed =
+        format!("obs_state = 'failed', obs_reason = '0/3 nodes are available', outside = '' where id = '{}'", db.id);
+    stage.app.db.execute(&format!("update vms set {failed}")).await;
+    stage.ask(web, Action::VmPowerOn).await;
+    stage.started(web).await;
+}
+
+#[tokio::test]
+async fn what_a_machine_waits_for_before_it_starts_is_said_in_its_task() {
+    let stage = Stage::set().await;
+    let id = stage.deploy("web-and-db", "shop").await;
+    let vms = stage.running(id).await;
+    let (db, web) = (&vms[0], &vms[1]);
+    let faults = stage.hubs.hub("one").faults();
+    stage.ask(db, Action::VmSuspend).await;
+    stage.until("suspended", async || stage.vm(db.id).await.seen == Seen::Suspended).await;
+    stage.ask(web, Action::VmPowerOff).await;
+    stage.until("stopped", async || stage.vm(web.id).await.seen == Seen::Stopped).await;
+    // db can't be resumed for a while
+    faults.set(hubsim::Fault::VirtApiDown, true);
+    stage.ask(db, Action::VmPowerOn).await;
+    stage.ask(web, Action::VmPowerOn).await;
+    let said = async || stage.task_of(web.id.0, Action::VmPowerOn).await.1;
+    stage.until("what it waits for", async || said().await == "It starts after db, which does not run yet.").await;
+    faults.set(hubsim::Fault::VirtApiDown, false);
+    stage.started(web).await;
 }

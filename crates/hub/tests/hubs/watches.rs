@@ -109,6 +109,19 @@ async fn a_cut_watch_goes_on_where_it_was() {
 }
 
 #[tokio::test]
+async fn a_watch_whose_connection_breaks_is_opened_again_without_a_word() {
+    let w = world().await;
+    w.home().await;
+    let mut watcher = follow(&w);
+    assert!(keys(&next(&mut watcher).await).is_empty());
+    for n in 10..13 {
+        w.sim.faults().break_connections();
+        w.make_vm(n).await.expect("made");
+        assert_eq!(changed(next(&mut watcher).await).meta.key, vm_key(n));
+    }
+}
+
+#[tokio::test]
 async fn forgotten_history_is_answered_with_a_new_list() {
     let w = world().await;
     w.home().await;

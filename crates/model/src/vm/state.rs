@@ -25,6 +25,16 @@ impl Power {
     pub fn parse(word: &str) -> Option<Power> {
         Power::ALL.into_iter().find(|p| p.key() == word)
     }
+
+    /// Is that how it is seen?
+    pub fn is_met(self, seen: Seen) -> bool {
+        matches!(
+            (self, seen),
+            (Power::On, Seen::Running | Seen::Migrating)
+                | (Power::Off, Seen::Stopped)
+                | (Power::Suspended, Seen::Suspended)
+        )
+    }
 }
 
 /// Something done once to a running machine, and then over.

@@ -97,6 +97,11 @@ impl Hubs {
         self.client(hub).create_or_adopt(resource, object, &Owner::new(label, whose), None).await.unwrap();
     }
 
+    /// As `virtctl pause` does it.
+    pub(crate) async fn pause(&self, hub: &str, namespace: &str, name: &str) {
+        self.client(hub).vm_action(&::hub::Key::new(namespace, name), VmAction::Pause).await.unwrap();
+    }
+
     /// As `virtctl unpause` does it.
     pub(crate) async fn unpause(&self, hub: &str, namespace: &str, name: &str) {
         self.client(hub).vm_action(&::hub::Key::new(namespace, name), VmAction::Unpause).await.unwrap();

@@ -31,9 +31,10 @@ use std::time::Duration;
 use store::{AtHub, Claim, Place, VmWork};
 use uuid::Uuid;
 
-/// Brings the machine to the generation asked for: names, size, power, and what is to be done once.
+/// Brings the machine to the generation asked for: names, size, power where that was asked for, and what is to be done once.
 pub(super) async fn apply(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_>) -> Result<Outcome> {
-    if vm.power == Power::On
+    if vm.power_due
+        && vm.power == Power::On
         && let Some(why) = waits_for(shared, vm).await?
     {
         return Ok(why);
@@ -90,6 +91,8 @@ macro_rules! unless_changed {
     };
 }
 
+/// Its power stays as it is on its hub until it is asked for here: it may have been powered on or off there by hand.
+///
 /// First the object is read, then it is made sure that it is still ours to change; and every change holds only for the
 /// object as it was read. So a worker that slept and lost its lease can't bring back what was asked for before.
 async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_>) -> Result<Option<Outcome>> {
@@ -114,10 +117,11 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
         snapshots::Brought::Not(outcome) => return Ok(Some(outcome)),
     }
     let once = vm.once.filter(|(_, id)| vm.once_done != Some(*id));
+    let starts_now = vm.power_due && vm.power == Power::On && once.is_none();
     let mut change = changes(vm, on, &now, &found);
     // it can be powered on with the rest if nothing else comes before that
-    let ends = vm.power == Power::On && once.is_none() && still_ends(&now);
-    if secret.is_none() && once.is_none() && !ends && !disks::wanted(vm, &found) && starts(vm, &now, &found) {
+    let ends = starts_now && still_ends(&now);
+    if secret.is_none() && starts_now && !ends && !disks::wanted(vm, &found) && starts(&now, &found) {
         change = patch::and(change, patch::power(on.uid, RunStrategy::RerunOnFailure));
     }
     let mut last = match patch::changes(&change, &found) {
@@ -139,12 +143,16 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     if ends {
         return Ok(Some(Outcome::Wait(SOON, "It still stops, and is started when it has.".into())));
     }
-    if vm.power == Power::On && once.is_none() && ended_by_itself(&now) {
+    if starts_now && ended_by_itself(&now) {
         // patching the same value changes nothing; and KubeVirt has to see that it is to stop before it can see that it is to start
         unless_changed!(on.patch(Step::VmPower, patch::power(on.uid, RunStrategy::Halted), &last).await);
         return Ok(Some(Outcome::Wait(SOON, "It is being started.".into())));
     }
-    match power(on, vm, &now, once.map(|(o, _)| o), &last).await {
+    let powered = match vm.power_due {
+        true => power(on, vm, &now, once.map(|(o, _)| o), &last).await,
+        false => Ok(None),
+    };
+    match powered {
         Ok(Some(changed)) => last = changed,
         Ok(None) => {}
         // what does not run can't be reset or paused, however often that is tried
@@ -161,7 +169,9 @@ async fn apply_once(shared: &Shared, claim: &Claim, vm: &VmWork, on: &Machine<'_
     let once: Option<Uuid> = once.map(|(_, id)| id);
     if !at(Step::VmApplied, shared.store.vm_applied(claim, vm.generation, at_hub(&last), once)).await? {
         // calls of virt-api carry no version: what is asked for now is applied once more
-        shared.store.vm_again(vm.id).await?;
+        if vm.power_due {
+            shared.store.vm_again(vm.id).await?;
+        }
         return Ok(Some(lost()));
     }
     if vm.nics_leaving {
@@ -245,29 +255,25 @@ fn ended_by_itself(now: &read::VmPart) -> bool {
     now.run_strategy == RunStrategy::RerunOnFailure.key() && now.printable == "Stopped" && !now.unheard
 }
 
-/// It is to run, and one change of what it is to do makes it run.
-fn starts(vm: &VmWork, now: &read::VmPart, seen: &Value) -> bool {
-    vm.power == Power::On && now.printable != "Paused" && !is_set(seen, RunStrategy::RerunOnFailure)
+/// One change of what it is to do makes it run.
+fn starts(now: &read::VmPart, seen: &Value) -> bool {
+    now.printable != "Paused" && !is_set(seen, RunStrategy::RerunOnFailure)
 }
 
 fn is_set(seen: &Value, strategy: RunStrategy) -> bool {
     seen["spec"]["runStrategy"] == strategy.key() && seen["spec"]["running"].is_null()
 }
 
-/// Machines before it in its vApp run first, and for as long as their delay says.
+/// Machines before it in its vApp run first, and for as long as their delay says, but for those that can't be waited for.
 async fn waits_for(shared: &Shared, vm: &VmWork) -> Result<Option<Outcome>> {
     if vm.seen.on() {
         return Ok(None);
     }
     for before in shared.store.vms_before(vm.id).await? {
         let name = &before.name;
-        if !before.running && !before.problem.is_empty() {
-            return Ok(Some(Outcome::Failed(
-                format!("{name} starts before it and does not: {}", before.problem).into(),
-            )));
-        }
         if !before.running {
-            return Ok(Some(Outcome::Wait(Duration::from_secs(5), format!("{name} starts before it.").into())));
+            let why = format!("It starts after {name}, which does not run yet.");
+            return Ok(Some(Outcome::Wait(Duration::from_secs(5), why.into())));
         }
         if before.left_s > 0.0 {
             let why = format!("It starts {} seconds after {name}.", before.delay_s);
