@@ -204,3 +204,62 @@ async fn a_snapshot_that_leaves_out_a_disk_has_failed() {
     snapshot::delete(&stage.app.domain, &stage.admin, one.id, left.id).await.unwrap();
     stage.until("nothing of it", async || on_hub(&stage, "virtualmachinesnapshots") == 0).await;
 }
+
+/// Stopped, with a snapshot, and asked to go back to it while nobody works.
+async fn on_its_way_back(stage: &Stage) -> (model::VappId, Vm, Snapshot) {
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let first = take(stage, one.id, "clean").await;
+    vm::power(d, admin, one.id, Action::VmPowerOff).await.unwrap();
+    stage.until("stopped", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    done(stage, one.id, Action::VmPowerOff).await;
+    stage.hubs.kill_controller();
+    snapshot::revert(d, admin, one.id, first.id, false).await.unwrap();
+    (id, one, first)
+}
+
+#[tokio::test]
+async fn no_snapshot_is_deleted_while_its_vm_goes_back() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (id, one, first) = on_its_way_back(&stage).await;
+    let refused = [
+        snapshot::delete(d, admin, one.id, first.id).await,
+        snapshot::delete_all(d, admin, one.id).await,
+        snapshot::delete_in(d, admin, id).await,
+    ];
+    for told in refused {
+        let why = told.expect_err("what it goes back to stays until it is there").to_string();
+        assert!(why.contains("brought back to a snapshot") && why.contains("Delete it after that"), "{why}");
+    }
+    stage.hubs.start_controller(&stage.app);
+    done(&stage, one.id, Action::VmRevert).await;
+    snapshot::delete_in(d, admin, id).await.unwrap();
+    stage.until("its end", async || on_hub(&stage, "virtualmachinesnapshots") == 0).await;
+}
+
+#[tokio::test]
+async fn going_back_to_a_snapshot_that_was_deleted_by_hand_ends_with_that_word() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (_, one, first) = on_its_way_back(&stage).await;
+    let before = volume(&stage, &one);
+    let taken = stage.hubs.hub("one").objects("snapshot.kubevirt.io", "virtualmachinesnapshots");
+    let name = taken[0]["metadata"]["name"].as_str().unwrap();
+    let gone =
+        stage.hubs.hub("one").remove("snapshot.kubevirt.io", "virtualmachinesnapshots", &one.namespace, name).unwrap();
+    assert!(gone);
+    stage.hubs.start_controller(&stage.app);
+    let ended = async || stage.task_of(one.id.0, Action::VmRevert).await.0.ended();
+    stage.until("the task's end", ended).await;
+    let (status, why) = stage.task_of(one.id.0, Action::VmRevert).await;
+    assert_eq!(status, TaskStatus::Error);
+    assert!(why.contains("deleted on its hub by hand"), "{why}");
+    assert_eq!((on_hub(&stage, "virtualmachinerestores"), volume(&stage, &one)), (0, before));
+    // and it is as usable as before
+    snapshot::delete(d, admin, one.id, first.id).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+    vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
+    stage.until("running", async || stage.vm(one.id).await.state() == VmState::Running).await;
+}

@@ -26,6 +26,8 @@ use std::time::Duration;
 use store::{Claim, RevertWork, SnapshotWork, VmWork};
 
 const SOON: Duration = Duration::from_millis(500);
+/// Why a VM could not be brought back.
+const GONE: &str = "The snapshot that it was to go back to was deleted on its hub by hand. The VM stays as it is; delete the snapshot here too.";
 
 /// How far it came.
 pub(super) enum Brought {
@@ -174,7 +176,7 @@ async fn go_back(
         return stop(on, now).await;
     }
     let name = revert_name(&vm.hub_name, revert.id);
-    let key = Key::new(&on.key.namespace, &name);
+    let (key, snapshot) = (Key::new(&on.key.namespace, &name), Key::new(&on.key.namespace, &revert.snapshot));
     let place = identity(vm, on.there).place;
     let manifest = shape::restore(&of(&place, vm), &name, revert.id, &revert.snapshot);
     let (owner, home) = (Owner::new(REVERT_ID, revert.id), home(vm, on));
@@ -183,7 +185,12 @@ async fn go_back(
         Ok(_) => match on.client.get(&VM_RESTORES, &key).await.map(|found| read::restore_stage(&found)) {
             Ok(Stage::Done(_)) => String::new(),
             Ok(Stage::Failed(why)) => why,
-            Ok(Stage::Going(_)) => return wait("It is being brought back to the snapshot."),
+            Ok(Stage::Going(_)) => match on.client.get(&VM_SNAPSHOTS, &snapshot).await {
+                // KubeVirt would wait for it for ever
+                Err(hub::Error::NotFound(_)) => GONE.to_owned(),
+                Ok(_) => return wait("It is being brought back to the snapshot."),
+                Err(e) => return Ok(Brought::Not(refused(&e))),
+            },
             Err(e) => return Ok(Brought::Not(refused(&e))),
         },
         Err(e) if e.retry() == Verdict::Fail => e.for_tenants(),
