@@ -116,6 +116,7 @@ steps! {
     SnapshotDelete "vm.snapshot.delete",
     SnapshotGone "vm.snapshot.gone",
     RevertMake "vm.revert.make",
+    RevertEnded "vm.revert.ended",
     RevertDelete "vm.revert.delete",
     RevertOver "vm.revert.over",
     VmNames "vm.names",

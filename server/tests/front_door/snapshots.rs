@@ -263,3 +263,38 @@ async fn going_back_to_a_snapshot_that_was_deleted_by_hand_ends_with_that_word()
     vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
     stage.until("running", async || stage.vm(one.id).await.state() == VmState::Running).await;
 }
+
+#[tokio::test]
+async fn a_vm_goes_back_once_however_slowly_its_hub_tidies_up() {
+    let stage = Stage::set().await;
+    let (_, one, _) = on_its_way_back(&stage).await;
+    let hub = stage.hubs.hub("one");
+    let restores = || hub.objects("snapshot.kubevirt.io", "virtualmachinerestores");
+    let held = |restore: &serde_json::Value, hold: bool| {
+        let name = restore["metadata"]["name"].as_str().unwrap();
+        let change = |o: &mut serde_json::Value| {
+            let mut all = o["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+            all.retain(|f| f != "test/slow");
+            if hold {
+                all.push("test/slow".into());
+            }
+            o["metadata"]["finalizers"] = all.into();
+        };
+        hub.edit("snapshot.kubevirt.io", "virtualmachinerestores", &one.namespace, name, change).unwrap()
+    };
+    stage.hubs.start_controller(&stage.app);
+    stage.until("the way back", async || restores().iter().any(|r| held(r, true))).await;
+    let dying = || restores().iter().any(|r| !r["metadata"]["deletionTimestamp"].is_null());
+    stage.until("its end", async || dying()).await;
+    let restored = volume(&stage, &one);
+    let first = restores().remove(0);
+    // its hub is done with it now
+    let name = first["metadata"]["name"].as_str().unwrap();
+    assert!(held(&first, false));
+    if !first["metadata"]["finalizers"].as_array().unwrap().iter().any(|f| f != "test/slow") {
+        hub.remove("snapshot.kubevirt.io", "virtualmachinerestores", &one.namespace, name).unwrap();
+    }
+    done(&stage, one.id, Action::VmRevert).await;
+    assert_eq!(volume(&stage, &one), restored, "it was brought back once");
+    assert!(restores().is_empty());
+}

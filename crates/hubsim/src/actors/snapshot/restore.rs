@@ -4,7 +4,7 @@ use crate::actors::{
     actor::{Actor, Again},
     api::{Result, is_conflict},
     condition,
-    json::{Look, controlled_by, parse_stamp, put, remove, stamp},
+    json::{Look, controlled_by, list_mut, parse_stamp, put, remove, stamp},
     kind::{CLAIM, DATA_VOLUME, INSTANCE, Kind, MACHINE, RESTORE, SNAPSHOT, SNAPSHOT_CONTENT},
     machine::strategy,
     mirror::Key,
@@ -16,6 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 pub(crate) struct Restores;
 
+const FINALIZER: &str = "snapshot.kubevirt.io/vmrestore-protection";
 const POLL: Duration = Duration::from_secs(1);
 /// How long a running target is waited for by default.
 const GRACE: Duration = Duration::from_secs(300);
@@ -34,6 +35,17 @@ impl Actor for Restores {
         let visit = Visit { world, restore: &restore };
         if restore.dying() || restore.flag("/status/complete") || visit.has_failed() {
             visit.let_go().await?;
+            if restore.dying()
+                && let Some(written) = world.api.drop_finalizers(RESTORE, &restore, &[FINALIZER]).await?
+            {
+                world.learn(RESTORE, written);
+            }
+            return Ok(Again::No);
+        }
+        if !restore.list("/metadata/finalizers").iter().any(|f| f == FINALIZER) {
+            let mut new = (*restore).clone();
+            list_mut(&mut new, "/metadata/finalizers").push(json!(FINALIZER));
+            world.write(RESTORE, &new).await?;
             return Ok(Again::No);
         }
         visit.go().await
@@ -97,10 +109,12 @@ impl Visit<'_> {
     async fn go(&self) -> Result<Again> {
         let space = self.restore.namespace();
         let name = self.restore.text("/spec/virtualMachineSnapshotName").unwrap_or_default();
-        let snapshot = self.world.find(SNAPSHOT, space, name);
-        let Some(snapshot) = snapshot.filter(|s| s.flag("/status/readyToUse")) else {
-            return self.wait(&format!("VMSnapshot {space}/{name} not ready")).await;
+        let Some(snapshot) = self.world.find(SNAPSHOT, space, name) else {
+            return self.wait(&format!("VMSnapshot {space}/{name} does not exist")).await;
         };
+        if !snapshot.flag("/status/readyToUse") {
+            return self.wait(&format!("VMSnapshot {space}/{name} not ready")).await;
+        }
         let content = snapshot.text("/status/virtualMachineSnapshotContentName").unwrap_or_default();
         let Some(content) = self.world.find(SNAPSHOT_CONTENT, space, content) else {
             return self.fail(&format!("VMSnapshotContent of {space}/{name} does not exist")).await;

@@ -167,6 +167,20 @@ async fn go_back(
     now: &Value,
 ) -> Result<Brought> {
     let wait = |why: &str| Ok(Brought::Not(Outcome::Wait(SOON, why.to_owned().into())));
+    let key = Key::new(&on.key.namespace, revert_name(&vm.hub_name, revert.id));
+    let Some(snapshot) = &revert.snapshot else {
+        return match at(Step::RevertDelete, drop_ours(on.client, &VM_RESTORES, &key, REVERT_ID, &revert.id.to_string()))
+            .await
+        {
+            Ok(true) => Ok(match at(Step::RevertOver, shared.store.revert_over(claim, revert)).await? {
+                // what is asked for now is read anew
+                true => Brought::Not(Outcome::Wait(Duration::ZERO, "It was brought back to the snapshot.".into())),
+                false => Brought::Not(lost()),
+            }),
+            Ok(false) => wait("It was brought back; the hub is tidying up."),
+            Err(e) => Ok(Brought::Not(refused(&e))),
+        };
+    };
     match on.client.get(&VM_INSTANCES, on.key).await {
         Err(hub::Error::NotFound(_)) => {}
         Ok(_) => return stop(on, now).await,
@@ -175,17 +189,15 @@ async fn go_back(
     if now["spec"]["runStrategy"] != RunStrategy::Halted.key() {
         return stop(on, now).await;
     }
-    let name = revert_name(&vm.hub_name, revert.id);
-    let (key, snapshot) = (Key::new(&on.key.namespace, &name), Key::new(&on.key.namespace, &revert.snapshot));
     let place = identity(vm, on.there).place;
-    let manifest = shape::restore(&of(&place, vm), &name, revert.id, &revert.snapshot);
+    let manifest = shape::restore(&of(&place, vm), &key.name, revert.id, snapshot);
     let (owner, home) = (Owner::new(REVERT_ID, revert.id), home(vm, on));
     let made = on.client.create_or_adopt(&VM_RESTORES, &manifest, &owner, Some(&home));
     let problem = match at(Step::RevertMake, made).await {
         Ok(_) => match on.client.get(&VM_RESTORES, &key).await.map(|found| read::restore_stage(&found)) {
             Ok(Stage::Done(_)) => String::new(),
             Ok(Stage::Failed(why)) => why,
-            Ok(Stage::Going(_)) => match on.client.get(&VM_SNAPSHOTS, &snapshot).await {
+            Ok(Stage::Going(_)) => match on.client.get(&VM_SNAPSHOTS, &Key::new(&key.namespace, snapshot)).await {
                 // KubeVirt would wait for it for ever
                 Err(hub::Error::NotFound(_)) => GONE.to_owned(),
                 Ok(_) => return wait("It is being brought back to the snapshot."),
@@ -196,16 +208,11 @@ async fn go_back(
         Err(e) if e.retry() == Verdict::Fail => e.for_tenants(),
         Err(e) => return Ok(Brought::Not(refused(&e))),
     };
-    match at(Step::RevertDelete, drop_ours(on.client, &VM_RESTORES, &key, REVERT_ID, &revert.id.to_string())).await {
-        Ok(true) => {}
-        Ok(false) => return wait("It was brought back; the hub is tidying up."),
-        Err(e) => return Ok(Brought::Not(refused(&e))),
+    // written down first: a restore that is asked for once more after it went would throw away what came since
+    match at(Step::RevertEnded, shared.store.revert_ended(claim, revert, &problem)).await? {
+        true => Ok(Brought::Not(Outcome::Wait(Duration::ZERO, "The hub is tidying up after the way back.".into()))),
+        false => Ok(Brought::Not(lost())),
     }
-    Ok(match at(Step::RevertOver, shared.store.revert_over(claim, revert, &problem)).await? {
-        // what is asked for now is read anew
-        true => Brought::Not(Outcome::Wait(Duration::ZERO, "It was brought back to the snapshot.".into())),
-        false => Brought::Not(lost()),
-    })
 }
 
 async fn stop(on: &Machine<'_>, now: &Value) -> Result<Brought> {
