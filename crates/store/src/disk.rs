@@ -338,8 +338,21 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// What it is made of stays at least until this transaction ends.
     pub async fn disk_insert(&mut self, d: &NewDisk<'_>) -> Result<()> {
         let s = d.spec;
+        if let Some(image) = d.image.strip_prefix("image/").and_then(|id| id.parse::<Uuid>().ok()) {
+            let there = sqlx::query!(
+                "select v.id from item_versions v join images i on i.version_id = v.id where i.id = $1 and v.deleted_at is null for share of v",
+                image
+            );
+            if there.fetch_optional(&mut *self.tx).await.map_err(mapped)?.is_none() {
+                return Err(Error::NotNow(
+                    "Not now: what it is to be made of was deleted meanwhile. Choose another template or version."
+                        .into(),
+                ));
+            }
+        }
         sqlx::query!(
             "insert into disks (id, org_id, vdc_id, owner_id, vm_id, independent, with_vm, name, description, position, bus, size_mb,
                                 applied_mb, image, policy_id, hub_name, updated_by, media_id)
