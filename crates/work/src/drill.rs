@@ -118,6 +118,7 @@ steps! {
     RevertMake "vm.revert.make",
     RevertEnded "vm.revert.ended",
     RevertDelete "vm.revert.delete",
+    RevertClear "vm.revert.clear",
     RevertOver "vm.revert.over",
     VmNames "vm.names",
     VmNamed "vm.named",

@@ -298,3 +298,63 @@ async fn a_vm_goes_back_once_however_slowly_its_hub_tidies_up() {
     assert_eq!(volume(&stage, &one), restored, "it was brought back once");
     assert!(restores().is_empty());
 }
+
+/// What hubs keep of a VM's disks: data volumes, and claims that no data volume is behind.
+fn kept(stage: &Stage, vm: &Vm) -> Vec<String> {
+    let hub = stage.hubs.hub("one");
+    let of = |group: &str, kind: &str| {
+        let all = hub.objects(group, kind).into_iter();
+        all.filter(|o| o["metadata"]["labels"]["ssvirt.io/vm-id"] == vm.id.to_string().as_str())
+            .map(|o| o["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut all = [of("cdi.kubevirt.io", "datavolumes"), of("", "persistentvolumeclaims")].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+async fn with_a_later_disk(stage: &Stage, name: &str) -> Vm {
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", name).await;
+    let one = stage.running(id).await.remove(0);
+    disk::add(d, admin, one.id, model::disk::DiskSpec { size_mb: 1024, ..Default::default() }).await.unwrap();
+    done(stage, one.id, Action::VmDiskAdd).await;
+    let there = async || stage.vm(one.id).await.disks.iter().all(|k| k.seen == model::disk::DiskSeen::Ready);
+    stage.until("the disk", there).await;
+    vm::power(d, admin, one.id, Action::VmPowerOff).await.unwrap();
+    stage.until("stopped", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    one
+}
+
+#[tokio::test]
+async fn disks_that_came_later_leave_nothing_behind_when_their_vm_goes_back() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (one, other) = (with_a_later_disk(&stage, "mail").await, with_a_later_disk(&stage, "web").await);
+    let (before, others) = (kept(&stage, &one), kept(&stage, &other));
+    assert_eq!((before.len(), others.len()), (2, 2), "{before:?} {others:?}");
+    let first = take(&stage, one.id, "clean").await;
+    for _ in 0..2 {
+        snapshot::revert(d, admin, one.id, first.id, false).await.unwrap();
+        done(&stage, one.id, Action::VmRevert).await;
+        stage.until("nothing of what was replaced", async || kept(&stage, &one).len() == 2).await;
+        assert!(kept(&stage, &one).iter().all(|name| name.starts_with("restore-")), "{:?}", kept(&stage, &one));
+    }
+    assert_eq!(kept(&stage, &other), others, "what is another's stays");
+
+    // the next one of that name is empty, and as large as it is to be
+    snapshot::delete(d, admin, one.id, first.id).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+    let later = stage.vm(one.id).await.disks.iter().find(|k| k.name == "disk-1").and_then(|k| k.id).unwrap();
+    disk::remove(d, admin, one.id, later).await.unwrap();
+    stage.until("its end", async || stage.vm(one.id).await.disks.len() == 1).await;
+    assert_eq!(kept(&stage, &one).len(), 1, "{:?}", kept(&stage, &one));
+    disk::add(d, admin, one.id, model::disk::DiskSpec { size_mb: 4096, ..Default::default() }).await.unwrap();
+    done(&stage, one.id, Action::VmDiskAdd).await;
+    let claims = stage.hubs.hub("one").objects("", "persistentvolumeclaims");
+    let named = format!("{}-disk-1", one.hub_name);
+    let claim = claims.iter().find(|c| c["metadata"]["name"] == named.as_str()).unwrap();
+    assert!(["4Gi", "4096Mi"].iter().any(|size| claim["spec"]["resources"]["requests"]["storage"] == *size), "{claim}");
+    assert_eq!(stage.vm(one.id).await.outside, "");
+}
