@@ -502,9 +502,10 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// Out of its machine, once that is proven; at once where the machine is on no hub yet.
     pub async fn disk_detach(&mut self, disk: &Authorized<Disk>) -> Result<()> {
         sqlx::query!(
-            "update disks set leaving_vm_id = vm_id, vm_id = null, obs_waits = false, version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+            "update disks set leaving_vm_id = (select id from vms where id = vm_id and hub_id is not null), vm_id = null, obs_waits = false, version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
             disk.id.0,
             self.actor.name
         )
