@@ -179,6 +179,17 @@ pub async fn attach_at(
                 format!("The disk {} is kept at another place than this VM, where it can't be reached.", disk.name);
             return Err(Error::field("disk", why));
         }
+        // where a machine goes that is nowhere yet, its vApp or a network of it may say
+        if let (Some(kept), None, Some((home, network))) = (&disk.hub, &vm.hub, tx.vapp_home(vm.vapp, None).await?)
+            && *kept != home
+        {
+            let than = if network.is_empty() { "this vApp".into() } else { format!("the network {network} of this vApp") };
+            let why = format!(
+                "The disk {} is kept at another place than {than}, where it can't be reached. Choose another disk, or a VM in another vApp.",
+                disk.name
+            );
+            return Err(Error::field("disk", why));
+        }
         room(&vm)?;
         tx.disk_attach(&disk, &vm).await?;
         if let Some(slot) = slot {

@@ -141,6 +141,9 @@ async fn in_one(tx: &mut Write<'_>, vm: &Authorized<Vm>, what: &InVapp) -> Resul
             Ok(Some(Some(to.id)))
         }
         InVapp::Delete => {
+            if living().next().is_some() {
+                can::or_not_now(can::vm(vm, Action::VmSnapshotDelete))?;
+            }
             for one in living() {
                 tx.snapshot_delete(one.id).await?;
             }

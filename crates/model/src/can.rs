@@ -447,6 +447,9 @@ fn snapshot(vm: &Vm, action: Action) -> Result<(), WhyNot> {
     let left_out = vm.disks.iter().find(|d| !d.independent && d.media.is_none() && !d.no_snapshot.is_empty());
     match action {
         Action::VmRevert | Action::VmSnapshotDelete if vm.snapshots == 0 => Err("It has no snapshot.".into()),
+        Action::VmSnapshotDelete if vm.reverting => {
+            Err("It is being brought back to a snapshot, and needs it until it is there. Delete it after that.".into())
+        }
         Action::VmSnapshotDelete => Ok(()),
         _ if !vm.made => Err("It is not made yet.".into()),
         _ if vm.reverting => Err("It is being brought back to a snapshot.".into()),

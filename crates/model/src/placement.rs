@@ -71,6 +71,8 @@ pub enum TiedTo {
     Original(String),
     /// An isolated network, which lives on one hub.
     Network(String),
+    /// An independent disk that is to be in one of its machines.
+    Disk(String),
 }
 
 impl TiedTo {
@@ -79,6 +81,7 @@ impl TiedTo {
             TiedTo::Capture => "What it is made from was captured".into(),
             TiedTo::Original(name) => format!("The VM {name}, which it is copied from, is"),
             TiedTo::Network(name) => format!("The network {name} lives"),
+            TiedTo::Disk(name) => format!("The disk {name} is kept"),
         }
     }
 }

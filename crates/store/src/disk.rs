@@ -338,8 +338,21 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// What it is made of stays at least until this transaction ends.
     pub async fn disk_insert(&mut self, d: &NewDisk<'_>) -> Result<()> {
         let s = d.spec;
+        if let Some(image) = d.image.strip_prefix("image/").and_then(|id| id.parse::<Uuid>().ok()) {
+            let there = sqlx::query!(
+                "select v.id from item_versions v join images i on i.version_id = v.id where i.id = $1 and v.deleted_at is null for share of v",
+                image
+            );
+            if there.fetch_optional(&mut *self.tx).await.map_err(mapped)?.is_none() {
+                return Err(Error::NotNow(
+                    "Not now: what it is to be made of was deleted meanwhile. Choose another template or version."
+                        .into(),
+                ));
+            }
+        }
         sqlx::query!(
             "insert into disks (id, org_id, vdc_id, owner_id, vm_id, independent, with_vm, name, description, position, bus, size_mb,
                                 applied_mb, image, policy_id, hub_name, updated_by, media_id)
@@ -489,9 +502,10 @@ impl Write<'_> {
         Ok(())
     }
 
+    /// Out of its machine, once that is proven; at once where the machine is on no hub yet.
     pub async fn disk_detach(&mut self, disk: &Authorized<Disk>) -> Result<()> {
         sqlx::query!(
-            "update disks set leaving_vm_id = vm_id, vm_id = null, obs_waits = false, version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
+            "update disks set leaving_vm_id = (select id from vms where id = vm_id and hub_id is not null), vm_id = null, obs_waits = false, version = version + 1, updated_at = now(), updated_by = $2 where id = $1",
             disk.id.0,
             self.actor.name
         )

@@ -21,9 +21,12 @@ pub struct HubImage {
     pub virtual_size: i64,
     pub uid: Option<String>,
     pub ready: bool,
+    /// Why it could not be brought.
+    pub problem: String,
+    /// Its version was deleted: it goes when it is not needed any more.
     pub unwanted: bool,
-    /// Machines on that hub that are still being made from it.
-    pub used_by: i64,
+    /// By machines that are still being made from it there, or may be.
+    pub needed: bool,
 }
 
 /// How a copy stands that somebody waits for.
@@ -37,7 +40,7 @@ pub struct ImageWanted {
 
 impl Store {
     /// An image is needed on a hub by a machine: the first who asks has it brought there, with a task of its own; one that could not be
-    /// brought is tried again. None: there is no such image any more.
+    /// brought is tried again. That of a deleted version goes after that. None: there is no such image any more.
     pub async fn image_want(&self, image: Uuid, hub: &HubId, vm: VmId) -> Result<Option<ImageWanted>> {
         let mut tx = self.begin().await?;
         let of = sqlx::query!(
@@ -73,7 +76,9 @@ impl Store {
             return Ok(Some(ImageWanted { ready: false, problem, percent: 0, name: of.name }));
         }
         let new = sqlx::query_scalar!(
-            "insert into hub_images (id, image_id, hub_id) values ($1, $2, $3) on conflict (image_id, hub_id) do nothing returning id",
+            "insert into hub_images (id, image_id, hub_id, unwanted_at)
+             select $1, i.id, $3, case when v.deleted_at is not null then now() end from images i join item_versions v on v.id = i.version_id
+             where i.id = $2 on conflict (image_id, hub_id) do nothing returning id",
             Uuid::now_v7(),
             image,
             hub.0
@@ -105,7 +110,8 @@ impl Store {
             .map_err(mapped)?;
         }
         let stands = sqlx::query!(
-            r#"select ready_at is not null and unwanted_at is null as "ready!", problem, sent from hub_images where image_id = $1 and hub_id = $2"#,
+            r#"select ready_at is not null and (unwanted_at is null or image_needed(image_id, hub_id)) as "ready!", problem, sent
+               from hub_images where image_id = $1 and hub_id = $2"#,
             image,
             hub.0
         )
@@ -122,11 +128,9 @@ impl Store {
 
     pub async fn hub_image(&self, id: Uuid) -> Result<Option<HubImage>> {
         let r = sqlx::query!(
-            r#"select h.image_id, h.hub_id, h.uid, h.ready_at is not null as "ready!", h.unwanted_at is not null as "unwanted!", t.org_id,
+            r#"select h.image_id, h.hub_id, h.uid, h.ready_at is not null as "ready!", h.problem, h.unwanted_at is not null as "unwanted!", t.org_id,
                       t.id as template, t.name as template_name, i.name, i.file_id, i.position, i.hub_id as "of_hub?", i.taken_from, i.size, i.virtual_size,
-                      (select count(*) from vms m where m.hub_id = h.hub_id and m.gone_at is null and m.deleted_at is null
-                         and m.obs_state in ('', 'provisioning')
-                         and exists (select from disks k where k.vm_id = m.id and k.gone_at is null and k.image = 'image/' || i.id)) as "used_by!"
+                      image_needed(i.id, h.hub_id) as "needed!"
                from hub_images h join images i on i.id = h.image_id join item_versions v on v.id = i.version_id
                join templates t on t.id = v.template_id where h.id = $1"#,
             id
@@ -152,8 +156,9 @@ impl Store {
             virtual_size: r.virtual_size,
             uid: r.uid,
             ready: r.ready,
+            problem: r.problem,
             unwanted: r.unwanted,
-            used_by: r.used_by,
+            needed: r.needed,
         }))
     }
 

@@ -33,6 +33,7 @@ impl Store {
     pub async fn ties(&self, vapp: VappId, needs: &Needs) -> Result<Vec<Tie>> {
         let mut all = made_from(&self.pool, vapp).await?;
         all.extend(homes(&self.pool, &needs.networks, Some(vapp)).await?);
+        all.extend(attached(&self.pool, vapp).await?);
         Ok(all)
     }
 
@@ -69,6 +70,7 @@ impl Write<'_> {
         }
         let mut ties = made_from(&mut *self.tx, vapp).await?;
         ties.extend(homes(&mut *self.tx, &needs.networks, Some(vapp)).await?);
+        ties.extend(attached(&mut *self.tx, vapp).await?);
         Ok((Wish { ties, ..wishes(&mut *self.tx, org, vdc).await? }, hubs))
     }
 
@@ -197,6 +199,18 @@ async fn made_from(db: impl PgExecutor<'_>, vapp: VappId) -> Result<Vec<Tie>> {
         to: original.map_or(TiedTo::Capture, TiedTo::Original),
     };
     Ok(rows.into_iter().map(|r| tie(r.hub, r.original)).collect())
+}
+
+/// Where the independent disks in its machines are kept.
+pub(crate) async fn attached(db: impl PgExecutor<'_>, vapp: VappId) -> Result<Vec<Tie>> {
+    let rows = sqlx::query!(
+        r#"select k.hub_id as "hub!", min(k.name) as "name!" from disks k join vms v on v.id = k.vm_id
+           where v.vapp_id = $1 and v.deleted_at is null and k.independent and k.gone_at is null and k.hub_id is not null
+           group by k.hub_id order by 1"#,
+        vapp.0
+    );
+    let rows = rows.fetch_all(db).await.map_err(mapped)?;
+    Ok(rows.into_iter().map(|r| Tie { hub: HubId(r.hub), to: TiedTo::Disk(r.name) }).collect())
 }
 
 async fn homes(db: impl PgExecutor<'_>, networks: &[Uuid], apart_from: Option<VappId>) -> Result<Vec<Tie>> {

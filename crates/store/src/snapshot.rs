@@ -25,9 +25,8 @@ pub struct SnapshotWork {
 pub struct RevertWork {
     /// Of this wish: another one has another id.
     pub id: Uuid,
-    pub to: SnapshotId,
-    /// The snapshot's name on the hub.
-    pub snapshot: String,
+    /// The snapshot's name on the hub. None: that has ended, and what is left of it goes.
+    pub snapshot: Option<String>,
 }
 
 async fn of_vm(db: impl PgExecutor<'_>, vm: VmId) -> Result<Vec<Snapshot>> {
@@ -91,14 +90,14 @@ impl Store {
             deleted: r.deleted,
         });
         let revert = sqlx::query!(
-            r#"select v.revert_id as "id!", s.id as to, s.hub_name from vms v join snapshots s on s.id = v.revert_to
+            r#"select v.revert_id as "id!", s.hub_name as "hub_name?" from vms v left join snapshots s on s.id = v.revert_to
                where v.id = $1 and v.revert_id is not null"#,
             vm.0
         )
         .fetch_optional(&self.pool)
         .await
         .map_err(mapped)?;
-        let revert = revert.map(|r| RevertWork { id: r.id, to: SnapshotId(r.to), snapshot: r.hub_name });
+        let revert = revert.map(|r| RevertWork { id: r.id, snapshot: r.hub_name });
         Ok((all.collect(), revert))
     }
 
@@ -174,16 +173,29 @@ impl Store {
         Ok(done.rows_affected() == 1)
     }
 
-    /// The machine was brought back, or (with a reason) was not. What is asked for of it is applied once more after it.
-    pub async fn revert_over(&self, c: &Claim, revert: &RevertWork, problem: &str) -> Result<bool> {
+    /// The machine was brought back, or (with a reason) was not: the hub is not asked for it again.
+    pub async fn revert_ended(&self, c: &Claim, revert: &RevertWork, problem: &str) -> Result<bool> {
         let done = sqlx::query!(
-            "update vms set revert_id = null, revert_to = null, applied = null, snapshot_problem = $4,
-                    snapshot_id = case when $4 = '' then $3 else snapshot_id end
-             where id = $1 and revert_id = $2 and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $5)",
+            "update vms set revert_to = null, snapshot_problem = $3, snapshot_id = case when $3 = '' then revert_to else snapshot_id end
+             where id = $1 and revert_id = $2 and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $4)",
             c.id,
             revert.id,
-            revert.to.0,
             problem,
+            c.epoch
+        )
+        .execute(&self.pool)
+        .await
+        .map_err(mapped)?;
+        Ok(done.rows_affected() == 1)
+    }
+
+    /// Nothing is left of it on the hub. What is asked for of the machine is applied once more after it.
+    pub async fn revert_over(&self, c: &Claim, revert: &RevertWork) -> Result<bool> {
+        let done = sqlx::query!(
+            "update vms set revert_id = null, applied = null
+             where id = $1 and revert_id = $2 and exists (select from work where kind = 'vm' and id = $1 and lease_epoch = $3)",
+            c.id,
+            revert.id,
             c.epoch
         )
         .execute(&self.pool)

@@ -357,13 +357,14 @@ impl Store {
     }
 
     /// Files in the transfer area that nothing needs: of uploads that came to nothing, and of versions that are gone from
-    /// here and from all hubs.
+    /// here and from all hubs, and of which no machine is to be made any more.
     pub async fn files_unneeded(&self) -> Result<Vec<Uuid>> {
         sqlx::query_scalar!(
             "select f.id from upload_files f join uploads u on u.id = f.upload_id
              where f.removed_at is null and f.held_until < now() and u.state in ('failed', 'cancelled', 'done')
                and not exists (select from images i join item_versions v on v.id = i.version_id
-                               where i.file_id = f.id and (v.deleted_at is null or exists (select from hub_images h where h.image_id = i.id)))
+                               where i.file_id = f.id and (v.deleted_at is null or image_needed(i.id, null)
+                                 or exists (select from hub_images h where h.image_id = i.id)))
              limit 500"
         )
         .fetch_all(&self.pool)

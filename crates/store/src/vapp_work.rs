@@ -1,5 +1,10 @@
 //! What workers read and write of vApps. Every write carries the epoch of the claim it was made under.
-use crate::{Store, constraint::mapped, placing::settle_networks, work::Claim};
+use crate::{
+    Store,
+    constraint::mapped,
+    placing::{attached, settle_networks},
+    work::Claim,
+};
 use model::{HubId, OrgId, Result, VappId, VdcId, VmId, placement::Placement};
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -77,7 +82,7 @@ impl Store {
 
     /// Commits where it goes, and its machines with it. Not any more once a call was attempted, and only by the worker
     /// that holds it. From then on its networks live there: of two that place vApps on one network at the same time, the
-    /// second finds where the first went. `found`: its machines stand there already, and its networks are where they are.
+    /// second finds where the first went. `found`: its machines stand there already, and its networks and disks are where they are.
     pub async fn vapp_place(&self, c: &Claim, placement: &Placement, found: bool) -> Result<Placed> {
         let mut tx = self.begin().await?;
         let hub = placement.hub.as_ref().map(|h| h.0.clone());
@@ -110,6 +115,10 @@ impl Store {
             && let Some(hub) = &hub
         {
             if !found && !settle_networks(&mut tx, VappId(c.id), hub).await? {
+                return Ok(Placed::Elsewhere);
+            }
+            // its machines are held now: what is put into them later is held against this hub
+            if !found && attached(&mut *tx, VappId(c.id)).await?.iter().any(|t| t.hub.0 != *hub) {
                 return Ok(Placed::Elsewhere);
             }
             // its machines can go on now

@@ -70,7 +70,7 @@ fn way(step: Step) -> Way {
         VmDiskPatch | VmDiskGrow | VmDiskGrown => By(Op::DiskGrow),
         SnapshotMake | SnapshotMade | SnapshotOver => By(Op::Snapshot),
         SnapshotDelete | SnapshotGone => By(Op::SnapshotDelete),
-        RevertMake | RevertDelete | RevertOver => By(Op::Revert),
+        RevertMake | RevertEnded | RevertDelete | RevertClear | RevertOver => By(Op::Revert),
         DiskLeft => By(Op::DiskDetach),
         GuestAsk | GuestTold => By(Op::Compose),
         ImageMake | ImageMade | ImageLook | ImageSend | ImageReady => By(Op::DeployImage),

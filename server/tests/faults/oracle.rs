@@ -391,6 +391,15 @@ async fn disks(stage: &Stage, found: &mut Findings, may_fail: bool) {
         }
         expected.insert(key);
     }
+    let left = format!(
+        "select i.name, h.hub_id from hub_images h join images i on i.id = h.image_id join item_versions v on v.id = i.version_id
+         where v.deleted_at is not null and not ({may_fail} and image_needed(i.id, h.hub_id))"
+    );
+    for image in rows(stage, &left).await {
+        let what =
+            format!("the image {} of a deleted version is left on {}", text(&image, "name"), text(&image, "hub_id"));
+        found.add("I3", Harm::Lost, what);
+    }
     for disk in &all {
         let (id, gone) = (text(disk, "id"), !disk["gone_at"].is_null());
         let what = format!("disk {} ({id})", text(disk, "name"));

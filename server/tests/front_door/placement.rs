@@ -1,11 +1,12 @@
 //! What belongs together is placed together: networks with what is on them, copies with their originals; and what no hub will
 //! ever take is refused when it is asked for.
 use crate::{harness::TestApp, stage::Stage};
-use domain::{copy, hub, network, nic, vapp, vapp_network, vm};
+use domain::{copy, disk, hub, network, nic, vapp, vapp_network, vm};
 use futures::future::join_all;
 use hubsim::Fault;
 use model::{
-    Action, Error, HubId, Kind, NetworkId, VappId, VmId,
+    Action, DiskId, Error, HubId, Kind, NetworkId, VappId, VmId,
+    disk::{DiskSpec, DiskState},
     network::NetworkForm,
     nic::{Attach, IpMode, NicSpec},
     placement::Placement,
@@ -304,4 +305,80 @@ async fn what_a_restored_database_forgot_is_adopted_when_every_hub_was_asked() {
     d.store.wake_waiting("").await.unwrap();
     stage.until("its adoption", async || db.text("select coalesce(uid, '') from vms").await == uid).await;
     assert_eq!(stage.hub_of(id).await, "one".into());
+}
+
+impl Stage {
+    /// An independent disk that is kept on that hub, and in no VM.
+    async fn kept_on(&self, hub: &str, name: &str) -> DiskId {
+        let (d, admin) = (&self.app.domain, &self.admin);
+        let holder = self.composed_on(hub, &format!("on-{hub}"), &[]).await;
+        let vm = self.vms(holder).await.remove(0);
+        let spec = DiskSpec { name: name.into(), size_mb: 1024, ..DiskSpec::default() };
+        let (id, _) = disk::create(d, admin, self.acme.vdc("prod"), spec).await.unwrap();
+        disk::attach(d, admin, vm.id, id).await.unwrap();
+        self.until("the disk", async || self.state_of(id).await == DiskState::Attached).await;
+        disk::detach(d, admin, vm.id, id).await.unwrap();
+        self.until("a free disk", async || self.state_of(id).await == DiskState::Free).await;
+        assert_eq!(disk::get(d, admin, id).await.unwrap().hub, Some(hub.into()));
+        id
+    }
+
+    async fn state_of(&self, id: DiskId) -> DiskState {
+        disk::get(&self.app.domain, &self.admin, id).await.unwrap().state()
+    }
+}
+
+#[tokio::test]
+async fn a_vm_goes_where_the_independent_disks_in_it_are_kept() {
+    let stage = Stage::on(&["one", "two"]).await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let data = stage.kept_on("two", "data").await;
+    stage.cordon("two", true).await;
+    stage.hubs.kill_controller();
+    let id = stage.composed("second", &[]).await.unwrap();
+    let vm = stage.vms(id).await.remove(0);
+    disk::attach(d, admin, vm.id, data).await.unwrap();
+    stage.hubs.start_controller(&stage.app);
+    let waits = "No hub with virtualmachine capability found where the disk data is kept";
+    stage.until("a reason", async || stage.task_of(id.0, Action::VappCreate).await.1 == waits).await;
+    let operator = stage.app.operator().await;
+    let why = vapp::get(d, &operator, id).await.unwrap().placement.unwrap().refused;
+    assert!(why.iter().any(|r| r.hub == "one".into() && r.why == "The disk data is kept on two."), "{why:?}");
+
+    // one that leaves a VM which is nowhere yet is free at once
+    disk::detach(d, admin, vm.id, data).await.unwrap();
+    assert_eq!(stage.state_of(data).await, DiskState::Free);
+    disk::attach(d, admin, vm.id, data).await.unwrap();
+    stage.cordon("two", false).await;
+    d.store.wake_waiting("").await.unwrap();
+    assert_eq!(stage.hub_of(id).await, "two".into());
+    let because = vapp::get(d, &operator, id).await.unwrap().placement.unwrap().because;
+    assert_eq!(because, "The disk data is kept there.");
+    stage.until("the disk in it", async || stage.state_of(data).await == DiskState::Attached).await;
+}
+
+#[tokio::test]
+async fn a_disk_that_comes_while_its_vm_is_placed_elsewhere_is_followed_or_refused() {
+    let stage = Stage::on(&["one", "two"]).await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let data = stage.kept_on("two", "data").await;
+    let (here, there) = (stage.network("here", false).await, stage.network("there", false).await);
+    stage.composed_on("one", "first", &[here]).await;
+    stage.composed_on("two", "last", &[there]).await;
+    stage.hubs.kill_controller();
+    // a vApp that has to go where its network lives takes no disk from elsewhere
+    let id = stage.composed("third", &[here]).await.unwrap();
+    let vm = stage.vms(id).await.remove(0);
+    at(&disk::attach(d, admin, vm.id, data).await.unwrap_err(), "disk", "at another place than the network here");
+
+    // its worker has chosen a hub, and has not said so yet
+    let id = stage.composed("fourth", &[]).await.unwrap();
+    let vm = stage.vms(id).await.remove(0);
+    stage.app.db.execute("update work set lease_until = '-infinity', not_before = now()").await;
+    let all = d.store.claim("worker", 100, Duration::from_secs(60)).await.unwrap();
+    let claim = all.into_iter().find(|c| c.kind == Kind::Vapp && c.id == id.0).unwrap();
+    disk::attach(d, admin, vm.id, data).await.unwrap();
+    let placed = |hub: &str| Placement { hub: Some(hub.into()), ..Placement::default() };
+    assert_eq!(d.store.vapp_place(&claim, &placed("one"), false).await.unwrap(), Placed::Elsewhere);
+    assert_eq!(d.store.vapp_place(&claim, &placed("two"), false).await.unwrap(), Placed::Done);
 }

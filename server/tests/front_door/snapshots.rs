@@ -204,3 +204,157 @@ async fn a_snapshot_that_leaves_out_a_disk_has_failed() {
     snapshot::delete(&stage.app.domain, &stage.admin, one.id, left.id).await.unwrap();
     stage.until("nothing of it", async || on_hub(&stage, "virtualmachinesnapshots") == 0).await;
 }
+
+/// Stopped, with a snapshot, and asked to go back to it while nobody works.
+async fn on_its_way_back(stage: &Stage) -> (model::VappId, Vm, Snapshot) {
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", "mail").await;
+    let one = stage.running(id).await.remove(0);
+    let first = take(stage, one.id, "clean").await;
+    vm::power(d, admin, one.id, Action::VmPowerOff).await.unwrap();
+    stage.until("stopped", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    done(stage, one.id, Action::VmPowerOff).await;
+    stage.hubs.kill_controller();
+    snapshot::revert(d, admin, one.id, first.id, false).await.unwrap();
+    (id, one, first)
+}
+
+#[tokio::test]
+async fn no_snapshot_is_deleted_while_its_vm_goes_back() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (id, one, first) = on_its_way_back(&stage).await;
+    let refused = [
+        snapshot::delete(d, admin, one.id, first.id).await,
+        snapshot::delete_all(d, admin, one.id).await,
+        snapshot::delete_in(d, admin, id).await,
+    ];
+    for told in refused {
+        let why = told.expect_err("what it goes back to stays until it is there").to_string();
+        assert!(why.contains("brought back to a snapshot") && why.contains("Delete it after that"), "{why}");
+    }
+    stage.hubs.start_controller(&stage.app);
+    done(&stage, one.id, Action::VmRevert).await;
+    snapshot::delete_in(d, admin, id).await.unwrap();
+    stage.until("its end", async || on_hub(&stage, "virtualmachinesnapshots") == 0).await;
+}
+
+#[tokio::test]
+async fn going_back_to_a_snapshot_that_was_deleted_by_hand_ends_with_that_word() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (_, one, first) = on_its_way_back(&stage).await;
+    let before = volume(&stage, &one);
+    let taken = stage.hubs.hub("one").objects("snapshot.kubevirt.io", "virtualmachinesnapshots");
+    let name = taken[0]["metadata"]["name"].as_str().unwrap();
+    let gone =
+        stage.hubs.hub("one").remove("snapshot.kubevirt.io", "virtualmachinesnapshots", &one.namespace, name).unwrap();
+    assert!(gone);
+    stage.hubs.start_controller(&stage.app);
+    let ended = async || stage.task_of(one.id.0, Action::VmRevert).await.0.ended();
+    stage.until("the task's end", ended).await;
+    let (status, why) = stage.task_of(one.id.0, Action::VmRevert).await;
+    assert_eq!(status, TaskStatus::Error);
+    assert!(why.contains("deleted on its hub by hand"), "{why}");
+    assert_eq!((on_hub(&stage, "virtualmachinerestores"), volume(&stage, &one)), (0, before));
+    // and it is as usable as before
+    snapshot::delete(d, admin, one.id, first.id).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+    vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
+    stage.until("running", async || stage.vm(one.id).await.state() == VmState::Running).await;
+}
+
+#[tokio::test]
+async fn a_vm_goes_back_once_however_slowly_its_hub_tidies_up() {
+    let stage = Stage::set().await;
+    let (_, one, _) = on_its_way_back(&stage).await;
+    let hub = stage.hubs.hub("one");
+    let restores = || hub.objects("snapshot.kubevirt.io", "virtualmachinerestores");
+    let held = |restore: &serde_json::Value, hold: bool| {
+        let name = restore["metadata"]["name"].as_str().unwrap();
+        let change = |o: &mut serde_json::Value| {
+            let mut all = o["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
+            all.retain(|f| f != "test/slow");
+            if hold {
+                all.push("test/slow".into());
+            }
+            o["metadata"]["finalizers"] = all.into();
+        };
+        hub.edit("snapshot.kubevirt.io", "virtualmachinerestores", &one.namespace, name, change).unwrap()
+    };
+    stage.hubs.start_controller(&stage.app);
+    stage.until("the way back", async || restores().iter().any(|r| held(r, true))).await;
+    let dying = || restores().iter().any(|r| !r["metadata"]["deletionTimestamp"].is_null());
+    stage.until("its end", async || dying()).await;
+    let restored = volume(&stage, &one);
+    let first = restores().remove(0);
+    // its hub is done with it now
+    let name = first["metadata"]["name"].as_str().unwrap();
+    assert!(held(&first, false));
+    if !first["metadata"]["finalizers"].as_array().unwrap().iter().any(|f| f != "test/slow") {
+        hub.remove("snapshot.kubevirt.io", "virtualmachinerestores", &one.namespace, name).unwrap();
+    }
+    done(&stage, one.id, Action::VmRevert).await;
+    assert_eq!(volume(&stage, &one), restored, "it was brought back once");
+    assert!(restores().is_empty());
+}
+
+/// What hubs keep of a VM's disks: data volumes, and claims that no data volume is behind.
+fn kept(stage: &Stage, vm: &Vm) -> Vec<String> {
+    let hub = stage.hubs.hub("one");
+    let of = |group: &str, kind: &str| {
+        let all = hub.objects(group, kind).into_iter();
+        all.filter(|o| o["metadata"]["labels"]["ssvirt.io/vm-id"] == vm.id.to_string().as_str())
+            .map(|o| o["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let mut all = [of("cdi.kubevirt.io", "datavolumes"), of("", "persistentvolumeclaims")].concat();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+async fn with_a_later_disk(stage: &Stage, name: &str) -> Vm {
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let id = stage.deploy("ubuntu-24.04", name).await;
+    let one = stage.running(id).await.remove(0);
+    disk::add(d, admin, one.id, model::disk::DiskSpec { size_mb: 1024, ..Default::default() }).await.unwrap();
+    done(stage, one.id, Action::VmDiskAdd).await;
+    let there = async || stage.vm(one.id).await.disks.iter().all(|k| k.seen == model::disk::DiskSeen::Ready);
+    stage.until("the disk", there).await;
+    vm::power(d, admin, one.id, Action::VmPowerOff).await.unwrap();
+    stage.until("stopped", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    one
+}
+
+#[tokio::test]
+async fn disks_that_came_later_leave_nothing_behind_when_their_vm_goes_back() {
+    let stage = Stage::set().await;
+    let (d, admin) = (&stage.app.domain, &stage.admin);
+    let (one, other) = (with_a_later_disk(&stage, "mail").await, with_a_later_disk(&stage, "web").await);
+    let (before, others) = (kept(&stage, &one), kept(&stage, &other));
+    assert_eq!((before.len(), others.len()), (2, 2), "{before:?} {others:?}");
+    let first = take(&stage, one.id, "clean").await;
+    for _ in 0..2 {
+        snapshot::revert(d, admin, one.id, first.id, false).await.unwrap();
+        done(&stage, one.id, Action::VmRevert).await;
+        stage.until("nothing of what was replaced", async || kept(&stage, &one).len() == 2).await;
+        assert!(kept(&stage, &one).iter().all(|name| name.starts_with("restore-")), "{:?}", kept(&stage, &one));
+    }
+    assert_eq!(kept(&stage, &other), others, "what is another's stays");
+
+    // the next one of that name is empty, and as large as it is to be
+    snapshot::delete(d, admin, one.id, first.id).await.unwrap();
+    done(&stage, one.id, Action::VmSnapshotDelete).await;
+    let later = stage.vm(one.id).await.disks.iter().find(|k| k.name == "disk-1").and_then(|k| k.id).unwrap();
+    disk::remove(d, admin, one.id, later).await.unwrap();
+    stage.until("its end", async || stage.vm(one.id).await.disks.len() == 1).await;
+    assert_eq!(kept(&stage, &one).len(), 1, "{:?}", kept(&stage, &one));
+    disk::add(d, admin, one.id, model::disk::DiskSpec { size_mb: 4096, ..Default::default() }).await.unwrap();
+    done(&stage, one.id, Action::VmDiskAdd).await;
+    let claims = stage.hubs.hub("one").objects("", "persistentvolumeclaims");
+    let named = format!("{}-disk-1", one.hub_name);
+    let claim = claims.iter().find(|c| c["metadata"]["name"] == named.as_str()).unwrap();
+    assert!(["4Gi", "4096Mi"].iter().any(|size| claim["spec"]["resources"]["requests"]["storage"] == *size), "{claim}");
+    assert_eq!(stage.vm(one.id).await.outside, "");
+}

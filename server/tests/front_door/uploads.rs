@@ -507,3 +507,50 @@ async fn a_file_is_held_against_the_sum_that_was_given_with_its_form() {
     desk.send(id, "disc.iso", &disc, 1000).await;
     assert_eq!(desk.ended(id).await.state, UploadState::Done);
 }
+
+#[tokio::test]
+async fn what_is_being_deployed_keeps_what_it_is_made_of_though_its_template_is_deleted() {
+    for placed in [false, true] {
+        let stage = Stage::set().await;
+        let (d, admin, db) = (&stage.app.domain, &stage.admin, &stage.app.db);
+        let desk = Desk::open(&stage.app, admin, "acme").await;
+        let template = desk.uploaded("box", ItemKind::Template, "box.qcow2", &qcow2(64)).await;
+        stage.hubs.kill_controller();
+        let (first, second) = (stage.deploy("box", "mail").await, stage.deploy("box", "never").await);
+        if placed {
+            db.execute("update vapps set hub_id = 'one'").await;
+            db.execute("update vms set hub_id = 'one'").await;
+            let image = db.text("select id::text from images").await.parse().unwrap();
+            d.store.image_want(image, &"one".into(), stage.vms(first).await[0].id).await.unwrap().unwrap();
+        }
+        item::delete(d, admin, template).await.unwrap();
+        db.execute("update upload_files set held_until = now() - interval '1 hour'").await;
+        upload::clean(d).await.unwrap();
+        assert!(d.store.area_used().await.unwrap() > 0, "its file is still needed");
+
+        stage.hubs.start_controller(&stage.app);
+        vapp::delete(d, admin, second).await.unwrap();
+        stage.running(first).await;
+        let of_template =
+            |o: &std::sync::Arc<serde_json::Value>| !o["metadata"]["labels"]["ssvirt.io/image-id"].is_null();
+        let there = || stage.hubs.hub("one").objects(VOLUMES.0, VOLUMES.1).iter().any(of_template);
+        stage.until("the image's end", async || !there() && db.count("hub_images").await == 0).await;
+        upload::clean(d).await.unwrap();
+        assert_eq!(d.store.area_used().await.unwrap(), 0, "and then it goes");
+        assert!(stage.vms(first).await[0].made);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_begun_of_a_version_that_is_deleted_in_that_moment() {
+    let stage = Stage::set().await;
+    let desk = Desk::open(&stage.app, &stage.admin, "acme").await;
+    let template = desk.uploaded("box", ItemKind::Template, "box.qcow2", &qcow2(64)).await;
+    // after whoever deploys it has read the template
+    stage.app.db.execute("update item_versions set deleted_at = now()").await;
+    let ask = vapp::Deploy { name: "late".into(), ..vapp::Deploy::default() };
+    let (d, prod) = (&stage.app.domain, stage.acme.vdc("prod"));
+    let refused = vapp::deploy(d, &stage.admin, prod, template, ask).await.err().unwrap();
+    assert!(refused.to_string().contains("was deleted meanwhile"), "{refused}");
+    assert_eq!(stage.app.db.count("vapps").await, 0);
+}

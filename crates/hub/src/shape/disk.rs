@@ -93,6 +93,12 @@ pub fn plugged(vm: &Value, name: &str) -> Option<Plugged> {
     Some(Plugged { object: object.to_owned(), bus: bus.to_owned(), hot: source["hotpluggable"] == true })
 }
 
+/// The DataVolumes and claims that a VM's disks are on.
+pub fn objects(vm: &Value) -> Vec<String> {
+    let volumes = all(vm, VOLUMES);
+    volumes.iter().filter_map(|v| plugged(vm, v["name"].as_str()?)).map(|p| p.object).collect()
+}
+
 /// Does the instance of a VM use the disk of that name now?
 pub fn used(instance: &Value, name: &str) -> bool {
     named(&all(instance, "/spec/volumes"), name).is_some()

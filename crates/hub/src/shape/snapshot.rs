@@ -7,6 +7,8 @@ use uuid::Uuid;
 pub const SNAPSHOT_ID: &str = "ssvirt.io/snapshot-id";
 /// On a restore: which wish to go back it is.
 pub const REVERT_ID: &str = "ssvirt.io/revert-id";
+/// On a restore: what the VM's disks were on before it.
+const BEFORE: &str = "ssvirt.io/disks-before";
 
 /// The VM that a snapshot is of: its id, and its name on the hub.
 pub struct Of<'a> {
@@ -37,11 +39,20 @@ pub fn snapshot(of: &Of<'_>, name: &str, id: Uuid) -> Value {
     })
 }
 
-pub fn restore(of: &Of<'_>, name: &str, id: Uuid, snapshot: &str) -> Value {
+/// `before`: what the VM's disks are on, which it may be without afterwards.
+pub fn restore(of: &Of<'_>, name: &str, id: Uuid, snapshot: &str, before: &[String]) -> Value {
+    let mut metadata = of.metadata(name, REVERT_ID, id);
+    metadata["annotations"] = json!({BEFORE: before.join(",")});
     json!({
         "apiVersion": "snapshot.kubevirt.io/v1beta1",
         "kind": "VirtualMachineRestore",
-        "metadata": of.metadata(name, REVERT_ID, id),
+        "metadata": metadata,
         "spec": {"target": of.reference(), "virtualMachineSnapshotName": snapshot},
     })
+}
+
+/// What the VM's disks were on before a restore.
+pub fn before(restore: &Value) -> Vec<String> {
+    let names = restore["metadata"]["annotations"][BEFORE].as_str().unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

@@ -91,3 +91,45 @@ async fn a_running_guest_moves_to_another_node() {
     world.until_shown("web", "Running").await;
     assert_eq!(world.call("virtualmachines", "none", "migrate", "{}").await.code, 404);
 }
+
+#[tokio::test]
+async fn a_disk_that_came_later_goes_back_as_a_claim_and_leaves_its_volume_behind() {
+    let world = World::start().await;
+    let made = world.make(vm("web", "Halted")).await;
+    world.until_shown("web", "Stopped").await;
+    let later = json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+        "metadata": {"name": "later", "ownerReferences": [{
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "web", "uid": made["metadata"]["uid"],
+        }]},
+        "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}},
+    });
+    let volumes = dv_path("");
+    assert_eq!(world.post(volumes.trim_end_matches('/'), later).await.code, 201);
+    world.until(&dv_path("later"), "full", |dv| dv["status"]["phase"] == "Succeeded").await;
+    let both = json!({"spec": {"template": {"spec": {
+        "domain": {"devices": {"disks": [{"name": "root", "disk": {}}, {"name": "later", "disk": {}}]}},
+        "volumes": [{"name": "root", "dataVolume": {"name": "web-root"}}, {"name": "later", "dataVolume": {"name": "later"}}],
+    }}}});
+    assert_eq!(world.patch(&vm_path("web"), both).await.code, 200);
+    let enabled = |vm: &Value| {
+        let all = vm["status"]["volumeSnapshotStatuses"].as_array().cloned().unwrap_or_default();
+        all.len() == 2 && all.iter().all(|s| s["enabled"] == true)
+    };
+    world.until(&vm_path("web"), "seen with both", enabled).await;
+    snapshot(&world, "before", "web").await;
+    let spec = json!({"target": machine("web"), "virtualMachineSnapshotName": "before"});
+    make(&world, "VirtualMachineRestore", "virtualmachinerestores", "back", spec).await;
+    let restore = path("virtualmachinerestores", "back");
+    let done = world.until(&restore, "complete", |r| r["status"]["complete"] == true).await;
+    assert_eq!(done["status"]["deletedDataVolumes"], json!(["web-root"]));
+    let claim = format!("restore-{}-later", done["metadata"]["uid"].as_str().unwrap());
+    let back = world.until(&vm_path("web"), "free", |vm| vm["status"].get("restoreInProgress").is_none()).await;
+    let volume = &back["spec"]["template"]["spec"]["volumes"][1];
+    assert_eq!(*volume, json!({"name": "later", "persistentVolumeClaim": {"claimName": claim}}));
+    world.until_gone(&dv_path("web-root")).await;
+    assert_eq!(world.get(&dv_path("later")).await.code, 200, "nobody wants it any more, and it stays");
+    // a restore that is deleted goes once the machine is let go
+    world.delete(&restore).await;
+    world.until_gone(&restore).await;
+}

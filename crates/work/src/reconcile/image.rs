@@ -34,23 +34,33 @@ const SAY_EVERY: Duration = Duration::from_secs(2);
 
 pub(super) async fn reconcile(shared: &Shared, claim: &Claim) -> Result<Outcome> {
     let Some(image) = shared.store.hub_image(claim.id).await? else { return Ok(Outcome::Done) };
-    let outcome = match (image.unwanted, image.ready) {
-        (true, _) => remove(shared, claim, &image).await?,
+    if image.unwanted && !image.needed {
+        return remove(shared, claim, &image).await;
+    }
+    let outcome = if image.ready {
         // whoever found that it is ready may have ended before that was told to those who wait for it
-        (false, true) => {
-            at(Step::ImageReady, shared.store.hub_image_ready(claim, &image)).await?;
-            Outcome::Done
-        }
-        (false, false) => bring(shared, claim, &image).await?,
+        at(Step::ImageReady, shared.store.hub_image_ready(claim, &image)).await?;
+        Outcome::Done
+    } else if image.unwanted && !image.problem.is_empty() {
+        // it is tried again when a machine asks for it again
+        return Ok(after_its_machines());
+    } else {
+        bring(shared, claim, &image).await?
     };
     match &outcome {
         Outcome::Failed(why) => shared.store.hub_image_problem(claim, &image, &why.plain, true).await?,
-        Outcome::Retry(_, why) if !image.unwanted => {
-            shared.store.hub_image_problem(claim, &image, &why.plain, false).await?
-        }
+        Outcome::Retry(_, why) => shared.store.hub_image_problem(claim, &image, &why.plain, false).await?,
         _ => {}
     }
-    Ok(outcome)
+    Ok(match outcome {
+        Outcome::Done | Outcome::Failed(_) if image.unwanted => after_its_machines(),
+        other => other,
+    })
+}
+
+/// Its version was deleted, and machines are still being made from it: it is removed after that.
+fn after_its_machines() -> Outcome {
+    Outcome::Wait(Duration::from_secs(5), "VMs are being made from it.".into())
 }
 
 /// The machine with disks that name volumes of its hub instead of images; or what it waits for. Discs come later.
@@ -217,9 +227,6 @@ fn lost() -> Outcome {
 }
 
 async fn remove(shared: &Shared, claim: &Claim, image: &HubImage) -> Result<Outcome> {
-    if image.used_by > 0 {
-        return Ok(Outcome::Wait(Duration::from_secs(15), "VMs are being made from it.".into()));
-    }
     let client = shared.hubs.client(&image.hub).await?;
     let key = Key::new(namespace(shared, &image.hub).await?, image_name(image.image));
     // an answer may have been lost: what carries our label is ours

@@ -80,7 +80,7 @@ enum Chosen {
 }
 
 async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Chosen> {
-    // a network of it may come to live elsewhere while it is chosen: then it follows
+    // a network of it may come to live elsewhere while it is chosen, or a disk come into it: then it follows
     for _ in 0..5 {
         let started = Instant::now();
         let (wish, placement) = decide(shared, vapp).await?;
@@ -111,7 +111,7 @@ async fn choose(shared: &Shared, claim: &Claim, vapp: &VappWork) -> Result<Chose
         }
         return Ok(Chosen::Now(hub));
     }
-    Ok(Chosen::Nowhere("Its networks came to live in different places again and again.".into()))
+    Ok(Chosen::Nowhere("Its networks or disks came to be in different places again and again.".into()))
 }
 
 /// What is asked of hubs, and what follows from how they are now.

@@ -4,7 +4,7 @@ use crate::actors::{
     actor::{Actor, Again},
     api::{Result, is_conflict},
     condition,
-    json::{Look, controlled_by, parse_stamp, put, remove, stamp},
+    json::{Look, controlled_by, list_mut, parse_stamp, put, remove, stamp},
     kind::{CLAIM, DATA_VOLUME, INSTANCE, Kind, MACHINE, RESTORE, SNAPSHOT, SNAPSHOT_CONTENT},
     machine::strategy,
     mirror::Key,
@@ -16,6 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 pub(crate) struct Restores;
 
+const FINALIZER: &str = "snapshot.kubevirt.io/vmrestore-protection";
 const POLL: Duration = Duration::from_secs(1);
 /// How long a running target is waited for by default.
 const GRACE: Duration = Duration::from_secs(300);
@@ -34,6 +35,17 @@ impl Actor for Restores {
         let visit = Visit { world, restore: &restore };
         if restore.dying() || restore.flag("/status/complete") || visit.has_failed() {
             visit.let_go().await?;
+            if restore.dying()
+                && let Some(written) = world.api.drop_finalizers(RESTORE, &restore, &[FINALIZER]).await?
+            {
+                world.learn(RESTORE, written);
+            }
+            return Ok(Again::No);
+        }
+        if !restore.list("/metadata/finalizers").iter().any(|f| f == FINALIZER) {
+            let mut new = (*restore).clone();
+            list_mut(&mut new, "/metadata/finalizers").push(json!(FINALIZER));
+            world.write(RESTORE, &new).await?;
             return Ok(Again::No);
         }
         visit.go().await
@@ -97,10 +109,12 @@ impl Visit<'_> {
     async fn go(&self) -> Result<Again> {
         let space = self.restore.namespace();
         let name = self.restore.text("/spec/virtualMachineSnapshotName").unwrap_or_default();
-        let snapshot = self.world.find(SNAPSHOT, space, name);
-        let Some(snapshot) = snapshot.filter(|s| s.flag("/status/readyToUse")) else {
-            return self.wait(&format!("VMSnapshot {space}/{name} not ready")).await;
+        let Some(snapshot) = self.world.find(SNAPSHOT, space, name) else {
+            return self.wait(&format!("VMSnapshot {space}/{name} does not exist")).await;
         };
+        if !snapshot.flag("/status/readyToUse") {
+            return self.wait(&format!("VMSnapshot {space}/{name} not ready")).await;
+        }
         let content = snapshot.text("/status/virtualMachineSnapshotContentName").unwrap_or_default();
         let Some(content) = self.world.find(SNAPSHOT_CONTENT, space, content) else {
             return self.fail(&format!("VMSnapshotContent of {space}/{name} does not exist")).await;
@@ -197,33 +211,36 @@ impl Visit<'_> {
             .collect()
     }
 
-    /// Data volumes of the machine that its restored disks take the place of.
+    /// Data volumes of the machine's templates that it has no template of any more. Those that came to it later stay.
     fn replaced(&self, vm: &Value, content: &Value) -> Vec<String> {
-        let restored: Vec<&str> =
-            content.list("/spec/volumeBackups").iter().filter_map(|b| b.text("/volumeName")).collect();
-        vm.list("/spec/template/spec/volumes")
-            .iter()
-            .filter(|v| v.text("/name").is_some_and(|n| restored.contains(&n)))
-            .filter_map(|v| v.text("/dataVolume/name").map(str::to_owned))
-            .collect()
+        let names = |spec: &Value| -> Vec<String> {
+            let templates = spec.list("/dataVolumeTemplates").iter();
+            templates.filter_map(|t| t.text("/metadata/name").map(str::to_owned)).collect()
+        };
+        let kept = names(&self.restored(content));
+        names(&vm["spec"]).into_iter().filter(|name| !kept.contains(name)).collect()
     }
 
-    /// The machine with the snapshot's spec on its new disks; its run strategy stays as it is.
-    async fn write_machine(&self, target: Option<&Value>, content: &Value) -> Result<Value> {
-        let source = content.pointer("/spec/source/virtualMachine").cloned().unwrap_or_default();
-        let mut spec = source["spec"].clone();
+    /// The snapshot's spec on new disks: volumes of templates as data volumes, with their templates, all others as claims.
+    fn restored(&self, content: &Value) -> Value {
+        let mut spec = content.pointer("/spec/source/virtualMachine/spec").cloned().unwrap_or_default();
+        let backed: Vec<&str> =
+            content.list("/spec/volumeBackups").iter().filter_map(|b| b.text("/volumeName")).collect();
+        let templates: Vec<Value> = spec.list("/dataVolumeTemplates").to_vec();
         let mut renamed: Vec<(String, String)> = Vec::new();
         for volume in spec.pointer_mut("/template/spec/volumes").and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some(name) = volume.text("/name").map(str::to_owned) else { continue };
-            if !self.restore.list("/status/restores").iter().any(|r| r.text("/volumeName") == Some(&name)) {
-                continue;
-            }
+            let Some(name) = volume.text("/name").filter(|n| backed.contains(n)).map(str::to_owned) else { continue };
             let new = self.new_name(&name);
-            if let Some(old) = volume.text("/dataVolume/name").map(str::to_owned) {
-                volume["dataVolume"]["name"] = json!(new);
-                renamed.push((old, new));
-            } else if volume.has("/persistentVolumeClaim") {
-                volume["persistentVolumeClaim"]["claimName"] = json!(new);
+            match volume.text("/dataVolume/name").map(str::to_owned) {
+                Some(old) if templates.iter().any(|t| t.text("/metadata/name") == Some(&old)) => {
+                    volume["dataVolume"]["name"] = json!(new);
+                    renamed.push((old, new));
+                }
+                Some(_) => *volume = json!({"name": name, "persistentVolumeClaim": {"claimName": new}}),
+                None if volume.has("/persistentVolumeClaim") => {
+                    volume["persistentVolumeClaim"]["claimName"] = json!(new);
+                }
+                None => {}
             }
         }
         for template in spec.pointer_mut("/dataVolumeTemplates").and_then(Value::as_array_mut).into_iter().flatten() {
@@ -232,6 +249,13 @@ impl Visit<'_> {
                 template["metadata"]["name"] = json!(new);
             }
         }
+        spec
+    }
+
+    /// The machine with the snapshot's spec on its new disks; its run strategy stays as it is.
+    async fn write_machine(&self, target: Option<&Value>, content: &Value) -> Result<Value> {
+        let source = content.pointer("/spec/source/virtualMachine").cloned().unwrap_or_default();
+        let mut spec = self.restored(content);
         let annotation = format!("/metadata/annotations/{}", LAST.replace('/', "~1"));
         let mark = json!(format!("{}-{}", self.restore.name(), self.restore.uid()));
         match target {
@@ -267,6 +291,7 @@ impl Visit<'_> {
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim",
                 "metadata": {
                     "name": self.new_name(volume), "namespace": self.restore.namespace(),
+                    "labels": backup["persistentVolumeClaim"]["metadata"]["labels"],
                     "annotations": {"restore.kubevirt.io/name": self.restore.name()},
                 },
                 "spec": spec,

@@ -244,6 +244,11 @@ pub(in crate::reconcile) async fn grow(client: &hub::Client, key: &Key, size_mb:
     client.patch_fenced(&VOLUME_CLAIMS, key, uid, patch).await.map(|_| true)
 }
 
+/// What a disk is on that is not in the VM now.
+pub(super) fn unplugged(vm: &VmWork, d: &VmDiskWork) -> String {
+    if d.object.is_empty() { disk_name(&vm.hub_name, &d.name) } else { d.object.clone() }
+}
+
 /// Out of the VM, and out of what runs of it; then a disk of its own is deleted, and an independent one is free.
 async fn go(
     shared: &Shared,
@@ -258,8 +263,7 @@ async fn go(
     let there = shape::plugged(&now, &d.volume);
     let object = match &there {
         Some(there) => there.object.clone(),
-        None if d.object.is_empty() => disk_name(&vm.hub_name, &d.name),
-        None => d.object.clone(),
+        None => unplugged(vm, d),
     };
     if let Some(there) = &there {
         if there.hot && uses {
@@ -300,6 +304,13 @@ async fn go(
     })
 }
 
+/// Is that volume the VM's own?
+pub(super) fn belongs(on: &Machine<'_>, vm: &VmWork, volume: &Value) -> bool {
+    let meta = &volume["metadata"];
+    let owned = meta["ownerReferences"].as_array().into_iter().flatten().any(|o| o["uid"] == on.uid);
+    owned || meta["labels"][VM_ID] == vm.id.to_string().as_str()
+}
+
 /// True: nothing of ours is there under that name any more.
 async fn delete(on: &Machine<'_>, vm: &VmWork, resource: &Resource, name: &str) -> hub::Result<bool> {
     let key = Key::new(&on.key.namespace, name);
@@ -308,12 +319,10 @@ async fn delete(on: &Machine<'_>, vm: &VmWork, resource: &Resource, name: &str) 
         Err(hub::Error::NotFound(_)) => return Ok(true),
         Err(e) => return Err(e),
     };
-    let meta = &found["metadata"];
-    let owned = meta["ownerReferences"].as_array().into_iter().flatten().any(|o| o["uid"] == on.uid);
-    if !owned && meta["labels"][VM_ID] != vm.id.to_string().as_str() {
+    if !belongs(on, vm, &found) {
         return Ok(true);
     }
-    let uid = meta["uid"].as_str().unwrap_or_default();
+    let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
     match on.client.delete_fenced(resource, &key, uid, Propagation::Background).await {
         Ok(Deleted::Gone) | Err(hub::Error::NotOurs(_)) => Ok(true),
         Ok(_) => on.client.is_gone(resource, &key, uid).await,

@@ -1,6 +1,12 @@
 //! Snapshots of a VM: taken, deleted, and the VM brought back to one. Each comes to its end before anything else is done
 //! to the VM: KubeVirt locks it meanwhile.
-use super::{super::refused, apply::Machine, lost, wanted::identity};
+use super::{
+    super::refused,
+    apply::Machine,
+    disks::{belongs, unplugged},
+    lost,
+    wanted::identity,
+};
 use crate::{
     Shared,
     drill::{Step, at},
@@ -10,8 +16,9 @@ use hub::{
     Client, Key, Verdict,
     apply::{Deleted, Home, Owner, Propagation, VmAction},
     read::{self, Stage},
-    resource::{Resource, VM_INSTANCES, VM_RESTORES, VM_SNAPSHOTS},
+    resource::{DATA_VOLUMES, Resource, VIRTUAL_MACHINES, VM_INSTANCES, VM_RESTORES, VM_SNAPSHOTS, VOLUME_CLAIMS},
     shape::{
+        disk,
         names::{Place, VM_ID},
         patch::{self, RunStrategy},
         snapshot::{self as shape, REVERT_ID, SNAPSHOT_ID},
@@ -26,6 +33,8 @@ use std::time::Duration;
 use store::{Claim, RevertWork, SnapshotWork, VmWork};
 
 const SOON: Duration = Duration::from_millis(500);
+/// Why a VM could not be brought back.
+const GONE: &str = "The snapshot that it was to go back to was deleted on its hub by hand. The VM stays as it is; delete the snapshot here too.";
 
 /// How far it came.
 pub(super) enum Brought {
@@ -165,6 +174,23 @@ async fn go_back(
     now: &Value,
 ) -> Result<Brought> {
     let wait = |why: &str| Ok(Brought::Not(Outcome::Wait(SOON, why.to_owned().into())));
+    let key = Key::new(&on.key.namespace, revert_name(&vm.hub_name, revert.id));
+    let Some(snapshot) = &revert.snapshot else {
+        if let Some(outcome) = at(Step::RevertClear, drop_replaced(shared, claim, vm, on, &key)).await? {
+            return Ok(Brought::Not(outcome));
+        }
+        match at(Step::RevertDelete, drop_ours(on.client, &VM_RESTORES, &key, REVERT_ID, &revert.id.to_string())).await
+        {
+            Ok(true) => {}
+            Ok(false) => return wait("It was brought back; the hub is tidying up."),
+            Err(e) => return Ok(Brought::Not(refused(&e))),
+        }
+        return Ok(match at(Step::RevertOver, shared.store.revert_over(claim, revert)).await? {
+            // what is asked for now is read anew
+            true => Brought::Not(Outcome::Wait(Duration::ZERO, "It was brought back to the snapshot.".into())),
+            false => Brought::Not(lost()),
+        });
+    };
     match on.client.get(&VM_INSTANCES, on.key).await {
         Err(hub::Error::NotFound(_)) => {}
         Ok(_) => return stop(on, now).await,
@@ -173,32 +199,77 @@ async fn go_back(
     if now["spec"]["runStrategy"] != RunStrategy::Halted.key() {
         return stop(on, now).await;
     }
-    let name = revert_name(&vm.hub_name, revert.id);
-    let key = Key::new(&on.key.namespace, &name);
     let place = identity(vm, on.there).place;
-    let manifest = shape::restore(&of(&place, vm), &name, revert.id, &revert.snapshot);
+    let manifest = shape::restore(&of(&place, vm), &key.name, revert.id, snapshot, &disk::objects(now));
     let (owner, home) = (Owner::new(REVERT_ID, revert.id), home(vm, on));
     let made = on.client.create_or_adopt(&VM_RESTORES, &manifest, &owner, Some(&home));
     let problem = match at(Step::RevertMake, made).await {
         Ok(_) => match on.client.get(&VM_RESTORES, &key).await.map(|found| read::restore_stage(&found)) {
             Ok(Stage::Done(_)) => String::new(),
             Ok(Stage::Failed(why)) => why,
-            Ok(Stage::Going(_)) => return wait("It is being brought back to the snapshot."),
+            Ok(Stage::Going(_)) => match on.client.get(&VM_SNAPSHOTS, &Key::new(&key.namespace, snapshot)).await {
+                // KubeVirt would wait for it for ever
+                Err(hub::Error::NotFound(_)) => GONE.to_owned(),
+                Ok(_) => return wait("It is being brought back to the snapshot."),
+                Err(e) => return Ok(Brought::Not(refused(&e))),
+            },
             Err(e) => return Ok(Brought::Not(refused(&e))),
         },
         Err(e) if e.retry() == Verdict::Fail => e.for_tenants(),
         Err(e) => return Ok(Brought::Not(refused(&e))),
     };
-    match at(Step::RevertDelete, drop_ours(on.client, &VM_RESTORES, &key, REVERT_ID, &revert.id.to_string())).await {
-        Ok(true) => {}
-        Ok(false) => return wait("It was brought back; the hub is tidying up."),
-        Err(e) => return Ok(Brought::Not(refused(&e))),
+    // written down first: a restore that is asked for once more after it went would throw away what came since
+    match at(Step::RevertEnded, shared.store.revert_ended(claim, revert, &problem)).await? {
+        true => Ok(Brought::Not(Outcome::Wait(Duration::ZERO, "The hub is tidying up after the way back.".into()))),
+        false => Ok(Brought::Not(lost())),
     }
-    Ok(match at(Step::RevertOver, shared.store.revert_over(claim, revert, &problem)).await? {
-        // what is asked for now is read anew
-        true => Brought::Not(Outcome::Wait(Duration::ZERO, "It was brought back to the snapshot.".into())),
-        false => Brought::Not(lost()),
-    })
+}
+
+/// The VM's volumes that those of the snapshot took the place of. KubeVirt deletes what the VM's templates made, and leaves what
+/// came to it later, which the next disk of that name would be made of. No snapshot needs them. None: they are deleted.
+async fn drop_replaced(
+    shared: &Shared,
+    claim: &Claim,
+    vm: &VmWork,
+    on: &Machine<'_>,
+    restore: &Key,
+) -> Result<Option<Outcome>> {
+    let before = match on.client.get(&VM_RESTORES, restore).await {
+        Ok(restore) => shape::before(&restore),
+        Err(hub::Error::NotFound(_) | hub::Error::NotServed(_)) => return Ok(None),
+        Err(e) => return Ok(Some(refused(&e))),
+    };
+    let now = match on.client.get(&VIRTUAL_MACHINES, on.key).await {
+        Ok(now) if now["metadata"]["uid"] == on.uid => now,
+        Ok(_) | Err(hub::Error::NotFound(_)) => return Ok(None),
+        Err(e) => return Ok(Some(refused(&e))),
+    };
+    let mut needed = disk::objects(&now);
+    // those that are to come into it again, or to go by themselves
+    needed.extend(vm.disks.iter().filter(|d| disk::plugged(&now, &d.volume).is_none()).map(|d| unplugged(vm, d)));
+    let mut replaced = Vec::new();
+    for name in before.iter().filter(|name| !needed.contains(name)) {
+        let key = Key::new(&on.key.namespace, name);
+        for kind in [&DATA_VOLUMES, &VOLUME_CLAIMS] {
+            match on.client.get(kind, &key).await {
+                Ok(found) if belongs(on, vm, &found) => replaced.push((kind, key.clone(), found)),
+                Ok(_) | Err(hub::Error::NotFound(_)) => {}
+                Err(e) => return Ok(Some(refused(&e))),
+            }
+        }
+    }
+    // nobody else has worked on the VM until now: these are not what a later disk of the same name was made of
+    if !shared.store.claim_holds(claim).await? {
+        return Ok(Some(lost()));
+    }
+    for (kind, key, found) in replaced {
+        let uid = found["metadata"]["uid"].as_str().unwrap_or_default();
+        match on.client.delete_fenced(kind, &key, uid, Propagation::Background).await {
+            Ok(_) | Err(hub::Error::NotOurs(_)) => {}
+            Err(e) => return Ok(Some(refused(&e))),
+        }
+    }
+    Ok(None)
 }
 
 async fn stop(on: &Machine<'_>, now: &Value) -> Result<Brought> {
