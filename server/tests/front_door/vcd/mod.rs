@@ -14,5 +14,6 @@ mod roundtrip;
 mod seed_paths;
 mod sessions;
 mod tokens;
+mod whole;
 
 pub(crate) use client::{Program, Said};
