@@ -7,6 +7,7 @@ mod documents;
 mod flow;
 mod golden;
 mod hostile;
+mod in_json;
 mod isolation;
 mod kept;
 mod query;

@@ -35,13 +35,8 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 
 async fn recompose(ask: Ask) -> Result<Answer> {
     // seed clients send a single machine here
-    let body = match ask.xml("RecomposeVAppParams") {
-        Ok(body) => body,
-        Err(e) => match ask.xml("CreateVmParams") {
-            Ok(single) => as_recompose(&single)?,
-            Err(_) => return Err(e),
-        },
-    };
+    let body = ask.xml_of(&[("CreateVmParams", &["CreateVm"]), ("RecomposeVAppParams", &[])])?;
+    let body = if body.name == "CreateVmParams" { as_recompose(&body)? } else { body };
     let id: VappId = ask.id(Kind::Vapp)?;
     let v = vapp::get(ask.d(), &ask.actor, id).await?;
     let shop = Workshop::of(&ask, v.vdc, Some(id)).await?;
