@@ -53,3 +53,35 @@ async fn a_document_in_json_is_what_its_type_says_or_its_fields() {
     let said = send(&c.admin, "POST", &upload, "application/vnd.vmware.vcloud.vm+json", r#"{"name":"x"}"#).await;
     said.must(400);
 }
+
+#[tokio::test]
+async fn values_of_properties_are_the_same_after_they_were_read_and_sent_back_in_json() {
+    let c = Clients::set().await;
+    let href = c.instantiate("one", "ubuntu-24.04").await;
+    c.act(&format!("{href}/action/undeploy"), "").await;
+    let vapp = c.admin.get(&href).await.must(200);
+    let at = vapp.text.find("/api/vApp/vm-").unwrap();
+    let vm = vapp.text[at..at + 13 + 36].to_owned();
+    let list = "<ProductSectionList xmlns=\"http://www.vmware.com/vcloud/v1.5\" xmlns:ovf=\"http://schemas.dmtf.org/ovf/envelope/1\"><ovf:ProductSection>\
+        <ovf:Property ovf:key=\"site\" ovf:type=\"string\"><ovf:Value ovf:value=\"north\"/></ovf:Property>\
+        <ovf:Property ovf:key=\"role\" ovf:type=\"string\"><ovf:Value ovf:value=\"db\"/></ovf:Property></ovf:ProductSection></ProductSectionList>";
+    for thing in [&href, &vm] {
+        let at = format!("{thing}/productSections");
+        let said = c.admin.put(&at, list).await.must(202);
+        c.succeeded(said).await;
+        let before = c.admin.get(&at).await.must(200).text;
+        let as_json = send(&c.admin, "GET", &at, "", "").await.must(200);
+        let properties = &as_json.json()["productSection"][0]["property"];
+        assert_eq!(properties[0]["key"], "site", "{}", as_json.text);
+        let changed = as_json.text.replace("\"north\"", "\"south\"");
+        assert_ne!(changed, as_json.text);
+        for (body, wanted) in [(&as_json.text, before.clone()), (&changed, before.replace("\"north\"", "\"south\""))] {
+            send(&c.admin, "PUT", &at, "application/*+json", body).await.must(202);
+            assert_eq!(c.admin.get(&at).await.must(200).text, wanted);
+        }
+        // as people write it by hand
+        let plain = json!({"productSection": [{"property": [{"key": "site", "type": "string", "value": "west"}]}]});
+        send(&c.admin, "PUT", &at, "application/*+json", &plain.to_string()).await.must(202);
+        assert!(c.admin.get(&at).await.must(200).text.contains("ovf:value=\"west\""));
+    }
+}

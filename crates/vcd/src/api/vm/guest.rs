@@ -173,7 +173,7 @@ pub(crate) fn read_products(list: &Element, now: &[Property]) -> Result<Vec<Prop
     let one = |p: &Element| {
         let key = p.attr("key").map(str::trim).filter(|k| !k.is_empty());
         let key = key.ok_or_else(|| Error::BadRequest("A Property has no key.".into()))?;
-        let value = p.child("Value").and_then(|v| v.attr("value")).or_else(|| p.attr("value")).unwrap_or_default();
+        let value = p.all("Value").find_map(|v| v.attr("value")).or_else(|| p.attr("value")).unwrap_or_default();
         let known = now.iter().find(|k| k.key == key).cloned();
         let fresh = || Property {
             key: key.to_owned(),
