@@ -1,7 +1,10 @@
 //! What clients ask for in one request comes about as a whole, or nothing of it does.
-use super::{Program, cloudapi::provider};
-use crate::harness::TestApp;
-use model::role::Predefined;
+use super::{Program, Said, cloudapi::provider, flow::Clients};
+use crate::{
+    harness::{TestApp, iso},
+    uploads::{Desk, shop},
+};
+use model::{role::Predefined, template::ItemKind};
 
 const VCLOUD: &str = "xmlns=\"http://www.vmware.com/vcloud/v1.5\" xmlns:ovf=\"http://schemas.dmtf.org/ovf/envelope/1\"";
 
@@ -44,4 +47,70 @@ async fn a_user_who_can_not_be_as_asked_for_is_not_made_and_a_disabled_one_never
         Program::stranger(&app).basic("newco", &second, "a long password 12").await.must(200);
         app.db.execute(&format!("update users set deleted_at = now() where org_id = '{org}'")).await;
     }
+}
+
+/// The address of its first machine.
+fn vm_of(vapp: &Said) -> String {
+    let at = vapp.text.find("/api/vApp/vm-").unwrap_or_else(|| panic!("no VM in {}", vapp.text));
+    vapp.text[at..at + 13 + 36].to_owned()
+}
+
+fn media(verb: &str, disc: impl std::fmt::Display) -> (String, String) {
+    let body = format!(
+        "<MediaInsertOrEjectParams {VCLOUD}><Media href=\"http://x/api/media/{disc}\"/></MediaInsertOrEjectParams>"
+    );
+    (format!("/media/action/{verb}Media"), body)
+}
+
+#[tokio::test]
+async fn a_catalog_goes_with_all_its_items_or_stays_with_all_of_them() {
+    let c = Clients::set().await;
+    let vm = vm_of(&c.admin.get(&c.instantiate("one", "ubuntu-24.04").await).await.must(200));
+    let desk = Desk::open(&c.stage.app, &c.stage.admin, "acme").await;
+    desk.uploaded("a-template", ItemKind::Template, "shop.ova", &shop()).await;
+    let disc = desk.uploaded("tools", ItemKind::Media, "tools.iso", &iso()).await;
+    desk.uploaded("zebra", ItemKind::Template, "shop.ova", &shop()).await;
+    let (insert, body) = media("insert", disc);
+    c.act(&format!("{vm}{insert}"), &body).await;
+
+    let at = format!("/api/admin/catalog/{}", desk.catalog);
+    let refused = c.admin.delete(&format!("{at}?recursive=true&force=true")).await.must(400);
+    assert!(refused.text.contains("tools") && refused.text.contains("ubuntu-24.04"), "{}", refused.text);
+    let whole = c.admin.get(&at).await.must(200);
+    assert_eq!(whole.text.matches("<CatalogItem ").count(), 3, "{}", whole.text);
+
+    let (eject, body) = media("eject", disc);
+    c.act(&format!("{vm}{eject}"), &body).await;
+    // the disc is in use until the VM starts anew
+    c.act(&format!("{vm}/action/undeploy"), "").await;
+    c.stage
+        .until("the disc to be out", async || {
+            c.stage.app.db.count("disks where media_id is not null and gone_at is null").await == 0
+        })
+        .await;
+    let gone = c.admin.delete(&format!("{at}?recursive=true&force=true")).await.must(202);
+    c.succeeded(gone).await;
+    c.admin.get(&at).await.must(403);
+    assert_eq!(c.stage.app.db.count("audit where action = 'template.delete'").await, 3);
+}
+
+#[tokio::test]
+async fn an_organization_whose_disc_is_in_a_vm_of_another_keeps_everything() {
+    let c = Clients::set().await;
+    let chief = provider(&c.stage.app).await;
+    let beta = c.stage.app.org("beta").vdc("lab").make().await;
+    let other = c.stage.app.actor(beta.admin()).await;
+    let desk = Desk::open(&c.stage.app, &other, "beta").await;
+    let disc = desk.uploaded("tools", ItemKind::Media, "tools.iso", &iso()).await;
+    let share = format!("<PublishCatalogParams {VCLOUD}><IsPublished>true</IsPublished></PublishCatalogParams>");
+    chief.post(&format!("/api/admin/catalog/{}/action/publish", desk.catalog), &share).await.must(204);
+    let vm = vm_of(&c.admin.get(&c.instantiate("one", "ubuntu-24.04").await).await.must(200));
+    let (insert, body) = media("insert", disc);
+    c.act(&format!("{vm}{insert}"), &body).await;
+
+    let refused = chief.delete(&format!("/api/admin/org/{}?recursive=true&force=true", beta.id)).await.must(400);
+    assert!(refused.text.contains("tools") && refused.text.contains("another organization"), "{}", refused.text);
+    assert_eq!(c.stage.app.db.count("organizations where name = 'beta' and enabled").await, 1);
+    chief.get(&format!("/api/vdc/{}", beta.vdc("lab"))).await.must(200);
+    chief.get(&format!("/api/catalog/{}", desk.catalog)).await.must(200);
 }
