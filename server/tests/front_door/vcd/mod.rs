@@ -11,6 +11,7 @@ mod in_json;
 mod isolation;
 mod kept;
 mod query;
+mod reconfigured;
 mod roundtrip;
 mod seed_paths;
 mod sessions;
