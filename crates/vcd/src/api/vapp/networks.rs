@@ -2,7 +2,10 @@
 use super::{Shown, nothing};
 use crate::{
     answer::Answer,
-    api::vm::nics::{NO_NETWORK, VDC_NETWORK},
+    api::{
+        network::no_more_than_there_is,
+        vm::nics::{NO_NETWORK, VDC_NETWORK},
+    },
     ask::Ask,
     routes::Routes,
     wire::{
@@ -209,6 +212,7 @@ fn one(name: &str, config: &Element, reach: &[Network]) -> Result<(String, Wante
     let Some(c) = config.child("Configuration") else {
         return Err(Error::BadRequest(format!("The network {shown} has no Configuration.")));
     };
+    no_more_than_there_is(name, Some(c), c.at(&["Features", "DhcpService"]))?;
     if let Some(parent) = c.child("ParentNetwork") {
         if c.word("FenceMode") == Some("natRouted") {
             return Err(Error::NotNow(format!("Not now: the network {shown} can be bridged, and not fenced.")));

@@ -1,6 +1,6 @@
 //! Machines as clients ask for them: from a template's machine, from one that there is, or described as a whole.
 use crate::{
-    api::vm::{guest, nics, reconfigure, sizing, slots},
+    api::vm::{guest, nics, reconfigure, sizing, slots, spec::of_item},
     ask::Ask,
     wire::{
         body::Read,
@@ -20,7 +20,7 @@ use model::{
     query::{Clause, Filter, MOST_ON_PAGE, Numbered, Op, Value, last_uuid},
     storage::VdcPolicy,
     template::{Template, TemplateVm},
-    vm::{Besides, Disk, Power, VmSpec},
+    vm::{Allocation, Besides, Disk, Power, VmSpec},
 };
 use uuid::Uuid;
 use xml::Element;
@@ -106,6 +106,13 @@ pub(crate) async fn wishes(ask: &Ask, shop: &Workshop, item: &Element, params: O
             nics = Some(nics::read(section, &shop.reach)?);
         }
         for item in params.child("VirtualHardwareSection").into_iter().flat_map(|s| s.all("Item")) {
+            if matches!(item.word("ResourceType"), Some("3" | "4"))
+                && of_item(item, Allocation::default(), 0)? != Allocation::default()
+            {
+                return Err(Error::BadRequest(
+                    "Reservation, Limit and Weight of a VM are set when it is there, with reconfigureVm: leave them out here.".into(),
+                ));
+            }
             match item.word("ResourceType") {
                 Some("3") => size.cpus = item.number("VirtualQuantity")?,
                 Some("4") => size.memory_mb = item.number("VirtualQuantity")?,
@@ -179,6 +186,7 @@ pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool)
     for settings in spec.child("DiskSection").into_iter().flat_map(|s| s.all("DiskSettings")) {
         let size_mb: i64 =
             settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
+        slots::no_iops(settings)?;
         let adapter = settings.word("AdapterType").unwrap_or_default();
         let bus = rasd::bus_of_adapter(adapter)?;
         let slot = slots::asked(settings, adapter)?;

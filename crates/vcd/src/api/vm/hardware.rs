@@ -3,6 +3,7 @@ use super::{
     Shown, nics, profile,
     reconfigure::{self, Change},
     slots::{self, placed},
+    spec,
 };
 use crate::{
     answer::Answer,
@@ -70,15 +71,15 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown) {
         w.text("vssd:ElementName", "Virtual Hardware Family");
         w.text("vssd:InstanceID", 0);
         w.text("vssd:VirtualSystemIdentifier", &vm.name);
-        w.text("vssd:VirtualSystemType", super::spec::hardware_version(vm));
+        w.text("vssd:VirtualSystemType", spec::hardware_version(vm));
     });
     for nic in &vm.nics {
         w.el("ovf:Item", &[], |w| card(w, nic));
     }
     controllers_and_disks(w, "ovf:Item", ask, shown);
     discs(w, "ovf:Item", ask, vm);
-    w.el("ovf:Item", &[], |w| rasd::cpu(w, CPU, vm.cpus, cores(vm)));
-    w.el("ovf:Item", &[], |w| rasd::memory(w, MEMORY, vm.memory_mb));
+    w.el("ovf:Item", &[], |w| cpu_item(w, vm));
+    w.el("ovf:Item", &[], |w| memory_item(w, vm));
     let href = format!("{}/virtualHardwareSection/", ask.base().vm(vm.id));
     link(w, "edit", &href, media::VIRTUAL_HARDWARE);
     for (part, kind) in [("cpu", media::RASD_ITEM), ("memory", media::RASD_ITEM), ("disks", media::RASD_ITEMS)] {
@@ -91,6 +92,14 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown) {
 
 pub(crate) fn cores(vm: &Vm) -> i32 {
     vm.built().cores_per_socket.max(1)
+}
+
+fn cpu_item(w: &mut Writer, vm: &Vm) {
+    rasd::cpu(w, CPU, vm.cpus, cores(vm), &vm.besides.cpu, spec::cpu_shares(vm));
+}
+
+fn memory_item(w: &mut Writer, vm: &Vm) {
+    rasd::memory(w, MEMORY, vm.memory_mb, &vm.besides.memory, spec::memory_shares(vm));
 }
 
 fn card(w: &mut Writer, nic: &model::nic::Nic) {
@@ -187,7 +196,7 @@ pub(crate) async fn read(ask: &Ask, vm: &Vm, section: &Element) -> Result<Hardwa
         processors(vm, item, &mut out)?;
     }
     if let Some(item) = item("4") {
-        memory(item, &mut out)?;
+        memory(vm, item, &mut out)?;
     }
     let whole = item("3").is_some() && item("4").is_some();
     if whole || item("17").is_some() {
@@ -207,11 +216,13 @@ fn processors(vm: &Vm, item: &Element, out: &mut Hardware) -> Result<()> {
     if let Some(n) = item.number("CoresPerSocket")?.filter(|n| *n != cores(vm)) {
         out.besides.cores_per_socket = Some(reconfigure::some_cores(n)?);
     }
+    out.besides.cpu = spec::of_item(item, vm.besides.cpu, spec::cpu_shares(vm))?;
     Ok(())
 }
 
-fn memory(item: &Element, out: &mut Hardware) -> Result<()> {
+fn memory(vm: &Vm, item: &Element, out: &mut Hardware) -> Result<()> {
     out.size.1 = quantity(item)?;
+    out.besides.memory = spec::of_item(item, vm.besides.memory, spec::memory_shares(vm))?;
     Ok(())
 }
 
@@ -273,11 +284,11 @@ async fn item(ask: Ask, part: &'static str, fill: fn(&mut Writer, &Vm)) -> Resul
 }
 
 async fn get_cpu(ask: Ask) -> Result<Answer> {
-    item(ask, "cpu", |w, vm| rasd::cpu(w, CPU, vm.cpus, cores(vm))).await
+    item(ask, "cpu", cpu_item).await
 }
 
 async fn get_memory(ask: Ask) -> Result<Answer> {
-    item(ask, "memory", |w, vm| rasd::memory(w, MEMORY, vm.memory_mb)).await
+    item(ask, "memory", memory_item).await
 }
 
 fn quantity<T: std::str::FromStr>(body: &Element) -> Result<T> {
@@ -296,7 +307,7 @@ async fn set_memory(ask: Ask) -> Result<Answer> {
     let body = ask.xml("Item")?;
     let vm = found(&ask).await?;
     let mut wanted = Hardware::of(&vm);
-    memory(&body, &mut wanted)?;
+    memory(&vm, &body, &mut wanted)?;
     reconfigure::carry_out(&ask, &vm, Change::of_hardware(&vm, wanted)).await
 }
 

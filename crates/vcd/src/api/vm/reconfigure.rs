@@ -208,7 +208,9 @@ fn besides(vm: &Vm, older: &Hardware, body: &Element, spec: Option<&Element>) ->
     let (cores, system) = (hardware::cores(vm), super::spec::os_type(vm));
     let (mut new_cores, mut new_system) = (cores, system);
     if let Some(spec) = spec {
-        out = of_spec(spec, out)?;
+        out = of_spec(spec, Besides { cpu: vm.besides.cpu, memory: vm.besides.memory, ..out })?;
+        out.cpu = either("CpuResourceMhz", &vm.besides.cpu, out.cpu, older.besides.cpu)?;
+        out.memory = either("MemoryResourceMb", &vm.besides.memory, out.memory, older.besides.memory)?;
         new_cores = out.cores_per_socket.unwrap_or(cores);
         new_system = spec.word("OsType").unwrap_or(system);
         if vm.besides.hardware_version.is_empty() && out.hardware_version == super::spec::HARDWARE_VERSION {
@@ -246,6 +248,12 @@ pub(crate) fn of_spec(spec: &Element, now: Besides) -> Result<Besides> {
     if let Some(cores) = spec.number::<i32>("NumCoresPerSocket")? {
         out.cores_per_socket = Some(some_cores(cores)?);
     }
+    if let Some(e) = spec.child("CpuResourceMhz") {
+        out.cpu = super::spec::allocation(e, out.cpu)?;
+    }
+    if let Some(e) = spec.child("MemoryResourceMb") {
+        out.memory = super::spec::allocation(e, out.memory)?;
+    }
     if let Some(os) = spec.word("OsType") {
         out.os_type = sections::kind_of_system(os)?;
     }
@@ -276,6 +284,7 @@ async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Disks>> {
         let size_mb: i64 =
             settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
         let id: Option<u32> = settings.number("DiskId")?;
+        slots::no_iops(settings)?;
         let policy = policy_of(&profiles, vm.vdc, settings)?;
         let there = known.iter().find(|p| Some(p.instance) == id && !p.disk.independent);
         if let Some(p) = there {
