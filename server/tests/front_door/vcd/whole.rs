@@ -114,3 +114,103 @@ async fn an_organization_whose_disc_is_in_a_vm_of_another_keeps_everything() {
     chief.get(&format!("/api/vdc/{}", beta.vdc("lab"))).await.must(200);
     chief.get(&format!("/api/catalog/{}", desk.catalog)).await.must(200);
 }
+
+/// An isolated network of the vApp's own, as clients describe it.
+fn network(name: &str, range: &str) -> String {
+    format!(
+        "<NetworkConfig networkName=\"{name}\"><Configuration><IpScopes><IpScope><IsInherited>false</IsInherited><Gateway>10.9.0.1</Gateway>\
+         <Netmask>255.255.255.0</Netmask><IpRanges><IpRange>{range}</IpRange></IpRanges></IpScope></IpScopes>\
+         <FenceMode>isolated</FenceMode></Configuration></NetworkConfig>"
+    )
+}
+
+const RANGE: &str = "<StartAddress>10.9.0.10</StartAddress><EndAddress>10.9.0.20</EndAddress>";
+
+fn networks(of: &str) -> String {
+    format!("<InstantiationParams><NetworkConfigSection><ovf:Info/>{of}</NetworkConfigSection></InstantiationParams>")
+}
+
+fn card(network: &str) -> String {
+    format!(
+        "<NetworkConnectionSection><ovf:Info/><PrimaryNetworkConnectionIndex>0</PrimaryNetworkConnectionIndex><NetworkConnection network=\"{network}\">\
+         <NetworkConnectionIndex>0</NetworkConnectionIndex><IsConnected>true</IsConnected><IpAddressAllocationMode>POOL</IpAddressAllocationMode>\
+         </NetworkConnection></NetworkConnectionSection>"
+    )
+}
+
+#[tokio::test]
+async fn a_network_of_the_vapps_own_and_a_card_on_it_are_made_in_one_request() {
+    let c = Clients::set().await;
+    let template = c.template("ubuntu-24.04").await;
+    let inside = c.admin.get(&template).await.must(200);
+    let at = inside.text.find("/api/vAppTemplate/vm-").unwrap();
+    let source = format!("http://x{}", &inside.text[at..at + 21 + 36]);
+    let machine = |name: &str, network: &str| {
+        format!(
+            "<SourcedItem><Source href=\"{source}\" name=\"{name}\"/><VmGeneralParams><Name>{name}</Name></VmGeneralParams>\
+             <InstantiationParams>{}</InstantiationParams></SourcedItem>",
+            card(network)
+        )
+    };
+    let spec = "<VmSpecSection Modified=\"true\"><NumCpus>1</NumCpus><MemoryResourceMb><Configured>512</Configured></MemoryResourceMb></VmSpecSection>";
+    let blank = |name: &str, network: &str| format!("<CreateItem name=\"{name}\">{}{spec}</CreateItem>", card(network));
+    let on = async |href: &str, wanted: &[(&str, &str)]| {
+        let vapp = c.admin.get(href).await.must(200);
+        for (name, network) in wanted {
+            let one = vapp.text.split("<Vm ").find(|m| m.contains(&format!("name=\"{name}\""))).expect("a machine");
+            assert!(one.contains(&format!("<NetworkConnection network=\"{network}\"")), "{one}");
+            assert!(one.contains("<IpAddress>10.9.0.1"), "{one}");
+        }
+        for (_, network) in wanted {
+            assert!(vapp.text.contains(&format!("<NetworkConfig networkName=\"{network}\"")), "{}", vapp.text);
+        }
+    };
+
+    let instantiate = format!("{}/action/instantiateVAppTemplate", c.vdc());
+    let body = |name: &str, range: &str| {
+        format!(
+            "<InstantiateVAppTemplateParams {VCLOUD} name=\"{name}\" deploy=\"true\" powerOn=\"true\">{}<Source href=\"{template}\"/>{}</InstantiateVAppTemplateParams>",
+            networks(&network("inner", range)),
+            machine("one", "inner")
+        )
+    };
+    let made = c.act_made(&instantiate, &body("instantiated", RANGE)).await;
+    on(&made.attr("href"), &[("one", "inner")]).await;
+
+    let compose = format!("{}/action/composeVApp", c.vdc());
+    let body_of = |name: &str, range: &str| {
+        format!(
+            "<ComposeVAppParams {VCLOUD} name=\"{name}\">{}{}{}</ComposeVAppParams>",
+            networks(&network("inner", range)),
+            machine("one", "inner"),
+            blank("two", "inner")
+        )
+    };
+    let made = c.act_made(&compose, &body_of("composed", RANGE)).await;
+    let href = made.attr("href");
+    on(&href, &[("one", "inner"), ("two", "inner")]).await;
+
+    let recompose = |range: &str| {
+        format!(
+            "<RecomposeVAppParams {VCLOUD}>{}{}{}</RecomposeVAppParams>",
+            networks(&network("second", range)),
+            machine("three", "second"),
+            blank("four", "inner")
+        )
+    };
+    c.act(&format!("{href}/action/recomposeVApp"), &recompose(RANGE)).await;
+    on(&href, &[("one", "inner"), ("three", "second"), ("four", "inner")]).await;
+
+    // what can't be is no vApp and no network
+    let odd = "<StartAddress>192.168.1.1</StartAddress><EndAddress>192.168.1.9</EndAddress>";
+    c.admin.post(&instantiate, &body("left", odd)).await.must(400);
+    c.admin.post(&compose, &body_of("left", odd)).await.must(400);
+    assert_eq!(c.stage.app.db.count("vapps where name = 'left'").await, 0);
+    let (vms, networks) = (c.stage.app.db.count("vms").await, c.stage.app.db.count("networks").await);
+    c.admin.post(&format!("{href}/action/recomposeVApp"), &recompose(odd)).await.must(400);
+    // a network that is good, and a machine that is not
+    let taken = recompose(RANGE).replace("second", "third").replace("<NumCpus>1<", "<NumCpus>100000<");
+    let said = c.admin.post(&format!("{href}/action/recomposeVApp"), &taken).await;
+    assert!(said.status.is_client_error(), "{} {}", said.status, said.text);
+    assert_eq!((c.stage.app.db.count("vms").await, c.stage.app.db.count("networks").await), (vms, networks));
+}

@@ -15,7 +15,10 @@ use crate::{
         media,
     },
 };
-use domain::{network, vapp, vapp_network};
+use domain::{
+    network, vapp,
+    vapp_network::{self, Networks},
+};
 use model::{
     Error, Kind, NetworkId, Result, VappId,
     network::{Network, NetworkForm, NetworkType},
@@ -264,6 +267,22 @@ pub(crate) fn prefix_of(mask: &str) -> Result<String> {
         Some(bits) => Ok(bits.leading_ones().to_string()),
         None => Err(Error::BadRequest(format!("“{}” is no Netmask, such as 255.255.255.0.", crate::ask::shown(mask)))),
     }
+}
+
+/// Those that are not there yet, to be made with what else is asked for, and those that are.
+pub(crate) fn new_ones(
+    wanted: Vec<(String, Wanted)>,
+    now: &[(Uuid, Network, bool)],
+) -> (Networks, Vec<(String, Wanted)>) {
+    let (mut new, mut there) = (Networks::default(), Vec::new());
+    for (name, one) in wanted {
+        match one {
+            one if now.iter().any(|(id, n, _)| one.is(&name, *id, n)) => there.push((name, one)),
+            Wanted::Bridge(network) => new.bridges.push(network),
+            Wanted::Inside(form, _) => new.inside.push((NetworkId(Uuid::now_v7()), *form)),
+        }
+    }
+    (new, there)
 }
 
 /// Everything is looked at before anything is changed: the list is all networks as they are to be.

@@ -1,4 +1,5 @@
 //! Machines as clients ask for them: from a template's machine, from one that there is, or described as a whole.
+use super::networks;
 use crate::{
     api::vm::{guest, nics, reconfigure, sizing, slots, spec::of_item},
     ask::Ask,
@@ -12,6 +13,7 @@ use domain::{
     catalog,
     recompose::Part,
     vapp::{Deploy, Each, Guest, Size, check_parameters, machine},
+    vapp_network::Networks,
     vm,
 };
 use model::{
@@ -76,6 +78,23 @@ impl Workshop {
     pub(crate) async fn of(ask: &Ask, vdc: VdcId, vapp: Option<VappId>) -> Result<Workshop> {
         let reach = nics::reach(ask, vdc, vapp).await?;
         Ok(Workshop { reach, profiles: crate::api::vm::profiles(ask, vdc).await?, vdc })
+    }
+
+    /// The networks that a body asks for with its vApp. From here on machines can be on them, as on those that are there.
+    pub(crate) fn networks(&mut self, body: &Element) -> Result<Networks> {
+        let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) else {
+            return Ok(Networks::default());
+        };
+        let (new, _) = networks::new_ones(networks::read(section, &self.reach)?, &[]);
+        self.expect(&new)?;
+        Ok(new)
+    }
+
+    pub(crate) fn expect(&mut self, new: &Networks) -> Result<()> {
+        for (id, form) in &new.inside {
+            self.reach.insert(0, Network::to_come(*id, self.vdc, form.clone().check()?));
+        }
+        Ok(())
     }
 
     fn policy(&self, e: &Element) -> Result<String> {
