@@ -2,7 +2,7 @@
 use super::page::{Fields, asked, page, reference};
 use crate::{
     answer::Answer,
-    api::query::by_our_names,
+    api::{query::by_our_names, task::MEDIUM},
     ask::Ask,
     openapi::{Is, Schema, Told, sent},
     pending,
@@ -82,7 +82,7 @@ fn write(ask: &Ask, t: &Task) -> Value {
         "status": t.status.key().to_uppercase(),
         "progress": t.progress,
         "details": t.message,
-        "owner": reference(&t.object_name, urn(&t.object_kind, t.object_id)),
+        "owner": reference(&t.object_name, urn(if t.medium { MEDIUM } else { &t.object_kind }, t.object_id)),
         "user": reference(&t.user_name, t.user.map(|user| user.urn())),
         "org": reference(&t.org_name, t.org.urn()),
         "startTime": stamp(t.started_at),

@@ -1,5 +1,6 @@
 //! The VCD API through the front door.
 mod administration;
+mod alike;
 mod bodies;
 pub(crate) mod client;
 mod cloudapi;

@@ -1,0 +1,24 @@
+//! What one document says of a thing, others and lists say too; and what a client asks for is taken as it meant it.
+use super::flow::Clients;
+use crate::{harness::iso, uploads::Desk};
+use model::template::ItemKind;
+
+#[tokio::test]
+async fn a_task_about_a_disc_leads_to_the_disc() {
+    let c = Clients::set().await;
+    let desk = Desk::open(&c.stage.app, &c.stage.admin, "acme").await;
+    let disc = desk.uploaded("tools", ItemKind::Media, "tools.iso", &iso()).await;
+    let task = c.stage.app.db.text(&format!("select id::text from tasks where object_id = '{disc}' limit 1")).await;
+    let said = c.admin.get(&format!("/api/task/{task}")).await.must(200);
+    let owner = said.text.split("<Owner ").nth(1).unwrap().split("href=\"").nth(1).unwrap();
+    let owner = owner[..owner.find('"').unwrap()].to_owned();
+    assert!(owner.ends_with(&format!("/api/media/{disc}")), "{owner}");
+    c.admin.get(&owner).await.must(200);
+    assert!(said.text.contains(&format!("urn:vcloud:media:{disc}")), "{}", said.text);
+    let listed = c.admin.get(&format!("/api/query?type=task&filter=id=={task}")).await.must(200);
+    assert!(listed.text.contains(&format!("/api/media/{disc}\"")), "{}", listed.text);
+    let events = c.admin.get("/api/query?type=event").await.must(200);
+    assert!(!events.text.contains(&format!("vappTemplate-{disc}")), "{}", events.text);
+    let one = c.admin.get(&format!("/cloudapi/1.0.0/tasks/urn:vcloud:task:{task}")).await.must(200).json();
+    assert_eq!(one["owner"]["id"], format!("urn:vcloud:media:{disc}"));
+}
