@@ -1,6 +1,6 @@
 //! What one document says of a thing, others and lists say too; and what a client asks for is taken as it meant it.
-use super::flow::Clients;
-use crate::{harness::iso, uploads::Desk};
+use super::{Program, cloudapi::provider, flow::Clients};
+use crate::{harness::iso, stage::Stage, uploads::Desk};
 use model::template::ItemKind;
 
 #[tokio::test]
@@ -21,4 +21,23 @@ async fn a_task_about_a_disc_leads_to_the_disc() {
     assert!(!events.text.contains(&format!("vappTemplate-{disc}")), "{}", events.text);
     let one = c.admin.get(&format!("/cloudapi/1.0.0/tasks/urn:vcloud:task:{task}")).await.must(200).json();
     assert_eq!(one["owner"]["id"], format!("urn:vcloud:media:{disc}"));
+}
+
+#[tokio::test]
+async fn the_provider_in_an_organization_sees_that_one() {
+    let stage = Stage::set().await;
+    stage.app.org("beta").make().await;
+    let chief: Program = provider(&stage.app).await;
+    let (bearer, acme) = (format!("Bearer {}", chief.token), stage.acme.id.to_string());
+    let within = [("authorization", bearer.as_str()), ("x-vmware-vcloud-tenant-context", acme.as_str())];
+    for path in ["/api/org", "/api/admin"] {
+        let said = chief.send("GET", path, "", &within).await.must(200);
+        assert!(said.text.contains(&acme) && !said.text.contains("\"beta\""), "{path}: {}", said.text);
+        assert!(chief.get(path).await.must(200).text.contains("\"beta\""), "{path}");
+    }
+    let session = chief.send("GET", "/cloudapi/1.0.0/sessions/current", "", &within).await.must(200).json();
+    assert_eq!((&session["org"]["name"], &session["operatingOrg"]["name"]), (&"System".into(), &"acme".into()));
+    assert_eq!(session["operatingOrg"]["id"], stage.acme.id.urn());
+    let session = chief.get("/cloudapi/1.0.0/sessions/current").await.must(200).json();
+    assert_eq!(session["operatingOrg"]["name"], "System");
 }
