@@ -41,3 +41,30 @@ async fn the_provider_in_an_organization_sees_that_one() {
     let session = chief.get("/cloudapi/1.0.0/sessions/current").await.must(200).json();
     assert_eq!(session["operatingOrg"]["name"], "System");
 }
+
+#[tokio::test]
+async fn a_vapp_is_busy_and_deployed_in_lists_as_it_is_in_its_document() {
+    let c = Clients::set().await;
+    let href = c.instantiate("shop", "ubuntu-24.04").await;
+    c.act(&format!("{href}/action/undeploy"), "").await;
+    // hubs that refuse keep it on its way
+    let alike = async |deployed: bool, busy: bool| {
+        let vapp = c.admin.get(&href).await.must(200);
+        assert_eq!(vapp.attr("deployed"), deployed.to_string(), "{}", vapp.text);
+        let record = c.admin.get("/api/query?type=vApp&filter=name==shop").await.must(200);
+        for (word, value) in [("isDeployed", deployed), ("isBusy", busy)] {
+            assert!(record.text.contains(&format!("{word}=\"{value}\"")), "{word} {}", record.text);
+            for (asked, total) in [(value, "1"), (!value, "0")] {
+                let found = c.admin.get(&format!("/api/query?type=vApp&filter={word}=={asked}")).await.must(200);
+                assert_eq!(found.attr("total"), total, "{word}=={asked}: {}", found.text);
+            }
+        }
+    };
+    alike(false, false).await;
+    c.stage.hubs.hub("one").faults().set(hubsim::Fault::Refuse, true);
+    c.admin.post(&format!("{href}/power/action/powerOn"), "").await.must(202);
+    alike(true, true).await;
+    c.stage.hubs.hub("one").faults().set(hubsim::Fault::Refuse, false);
+    c.stage.until("it to run", async || c.admin.get(&href).await.must(200).attr("status") == "4").await;
+    alike(true, false).await;
+}
