@@ -127,9 +127,12 @@ fn vendors_word(content_type: &str) -> Option<String> {
     of_vendor.split('+').next().map(str::to_owned)
 }
 
+/// The parameter `version` of the first media type that has one which is a version.
 fn version(accept: &str) -> Option<String> {
-    let found = accept.split(['=', ';', ',']).map(str::trim).find(|part| {
-        let mut numbers = part.split('.');
+    let said = accept.split([';', ',']).filter_map(|part| part.trim().strip_prefix("version="));
+    let mut versions = said.map(|version| version.trim_matches('"'));
+    let found = versions.find(|version| {
+        let mut numbers = version.split('.');
         let whole =
             |n: Option<&str>| n.is_some_and(|n| (1..=3).contains(&n.len()) && n.bytes().all(|b| b.is_ascii_digit()));
         whole(numbers.next()) && whole(numbers.next()) && numbers.next().is_none()

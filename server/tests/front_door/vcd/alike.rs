@@ -68,3 +68,22 @@ async fn a_vapp_is_busy_and_deployed_in_lists_as_it_is_in_its_document() {
     c.stage.until("it to run", async || c.admin.get(&href).await.must(200).attr("status") == "4").await;
     alike(true, false).await;
 }
+
+#[tokio::test]
+async fn a_weight_is_no_version_and_a_list_of_networks_is_no_configuration() {
+    let c = Clients::set().await;
+    let bearer = format!("Bearer {}", c.admin.token);
+    for (accept, version) in [
+        ("application/*+xml;q=0.9", "39.0"),
+        ("application/*+xml;version=37.0;q=0.8", "37.0"),
+        ("text/html, application/*+xml;q=0.9;version=36.3", "36.3"),
+        ("application/*+xml;version=\"38.1\"", "38.1"),
+    ] {
+        let said = c.admin.send("GET", "/api/org", "", &[("authorization", &bearer), ("accept", accept)]).await;
+        let kind = said.must(200).headers["content-type"].to_str().unwrap().to_owned();
+        assert!(kind.ends_with(&format!("version={version}")), "{accept}: {kind}");
+    }
+    let template = c.template("ubuntu-24.04").await;
+    let kind = c.admin.get(&format!("{template}/networkSection")).await.must(200).headers["content-type"].clone();
+    assert!(kind.to_str().unwrap().starts_with("application/vnd.vmware.vcloud.networkSection+xml"), "{kind:?}");
+}

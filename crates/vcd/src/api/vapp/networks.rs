@@ -178,10 +178,7 @@ async fn get(ask: Ask) -> Result<Answer> {
 
 async fn get_names(ask: Ask) -> Result<Answer> {
     let shown = super::shown(&ask, ask.id(Kind::Vapp)?).await?;
-    Ok(Answer::xml(
-        "application/vnd.vmware.vcloud.networkSection+xml",
-        document("ovf:NetworkSection", &[], |w| name_list(w, &shown)),
-    ))
+    Ok(Answer::xml(media::NETWORK_SECTION, document("ovf:NetworkSection", &[], |w| name_list(w, &shown))))
 }
 
 /// A network that a section asks for.
