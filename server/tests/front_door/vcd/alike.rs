@@ -104,3 +104,28 @@ async fn numbers_are_sorted_as_numbers() {
     let names: Vec<_> = found["values"].as_array().unwrap().iter().map(|v| v["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["two", "nine", "ten"]);
 }
+
+#[tokio::test]
+async fn a_tag_is_given_to_the_vms_that_are_named_and_to_no_others() {
+    let c = Clients::set().await;
+    let shop = c.stage.deploy("web-and-db", "shop").await;
+    let vms: Vec<_> = c.stage.running(shop).await.iter().map(|vm| vm.id.urn()).collect();
+    let give = async |entities: &[&str], status: u16| {
+        let body = serde_json::json!({"tag": "Front", "entities": entities}).to_string();
+        c.admin.put("/cloudapi/1.0.0/securityTags/tag", &body).await.must(status);
+        let mut have = Vec::new();
+        for vm in &vms {
+            let tags = c.admin.get(&format!("/cloudapi/1.0.0/securityTags/vm/{vm}")).await.must(200).json();
+            have.push(tags["tags"] == serde_json::json!(["front"]));
+        }
+        have
+    };
+    assert_eq!(give(&[&vms[0], &vms[1]], 204).await, [true, true]);
+    let listed = c.admin.get("/cloudapi/1.0.0/securityTags/entities?filter=tag%3D%3Dfront").await.must(200).json();
+    assert_eq!(listed["resultTotal"], 2);
+    assert_eq!(give(&[&vms[1]], 204).await, [false, true]);
+    // one of them is not there: nothing is done to the others
+    let missing = "urn:vcloud:vm:01900000-0000-7000-8000-0000deadbeef";
+    assert_eq!(give(&[&vms[0], missing], 403).await, [false, true]);
+    assert_eq!(give(&[], 204).await, [false, false]);
+}

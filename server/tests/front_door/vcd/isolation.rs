@@ -304,7 +304,7 @@ const IN_BODIES: &[(&str, &str, &str)] = &[
     ("POST /api/admin/org/{org}/users", "role", "<User name=\"x\"><Password>a long password 12</Password><IsEnabled>true</IsEnabled><Role href=\"http://h/api/admin/role/{other}\"/></User>"),
     ("POST /cloudapi/1.0.0/users", "role", r#"{"username":"x","password":"a long password 12","roleEntityRefs":[{"id":"urn:vcloud:role:{other}"}]}"#),
     ("POST /cloudapi/1.0.0/orgVdcNetworks", "vdc", r#"{"name":"x","networkType":"ISOLATED","ownerRef":{"id":"urn:vcloud:vdc:{other}"},"subnets":{"values":[{"gateway":"10.1.1.1","prefixLength":24,"ipRanges":{"values":[]}}]}}"#),
-    ("PUT /cloudapi/1.0.0/securityTags/tag", "vm", r#"{"tag":"x","entities":[{"id":"urn:vcloud:vm:{other}"}]}"#),
+    ("PUT /cloudapi/1.0.0/securityTags/tag", "vm", r#"{"tag":"x","entities":["urn:vcloud:vm:{other}"]}"#),
 ];
 
 /// Writes that come to nobody's id: they are refused to everybody by name.
