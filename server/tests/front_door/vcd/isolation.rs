@@ -306,6 +306,7 @@ const IN_BODIES: &[(&str, &str, &str)] = &[
     ("POST /cloudapi/1.0.0/orgVdcNetworks", "vdc", r#"{"name":"x","networkType":"ISOLATED","ownerRef":{"id":"urn:vcloud:vdc:{other}"},"subnets":{"values":[{"gateway":"10.1.1.1","prefixLength":24,"ipRanges":{"values":[]}}]}}"#),
     ("PUT /cloudapi/1.0.0/securityTags/tag", "vm", r#"{"tag":"x","entities":["urn:vcloud:vm:{other}"]}"#),
     ("PUT /api/admin/vdc/{vdc}", "size", "<AdminVdc name=\"prod\"><DefaultComputePolicy href=\"http://h/cloudapi/1.0.0/vdcComputePolicies/urn:vcloud:vdcComputePolicy:{other}\"/></AdminVdc>"),
+    ("POST /api/vApp/vapp-{vapp}/action/recomposeVApp", "template", "<RecomposeVAppParams><CreateItem name=\"x\"><VmSpecSection><NumCpus>1</NumCpus></VmSpecSection><Media href=\"http://h/api/media/{other}\"/></CreateItem></RecomposeVAppParams>"),
 ];
 
 /// Writes that come to nobody's id: they are refused to everybody by name.

@@ -17,7 +17,7 @@ use domain::{
     vm,
 };
 use model::{
-    Error, Kind, Problems, Result, TemplateId, VappId, VdcId, VmId,
+    Action, Error, Kind, Problems, Result, TemplateId, VappId, VdcId, VmId, can,
     network::Network,
     query::{Clause, Filter, MOST_ON_PAGE, Numbered, Op, Value, last_uuid},
     storage::VdcPolicy,
@@ -250,6 +250,11 @@ pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool)
         ..VmSpec::default()
     };
     let disc = e.child("Media").and_then(Read::id).map(TemplateId);
+    if let Some(disc) = disc {
+        // it is put in when the machine is there, and what can't be is said before
+        let disc = catalog::template(ask.d(), &ask.actor, disc).await?;
+        can::or_not_now(can::template(&disc, Action::VmMediaInsert))?;
+    }
     Ok((Part { template: None, spec: vm, guest }, disc))
 }
 
