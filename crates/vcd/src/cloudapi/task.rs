@@ -34,7 +34,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .get("/cloudapi/1.0.0/tasks/{id}", get)
         .told(Told::one("One task; the answer waits a moment for its end", "Task"))
         .delete("/cloudapi/1.0.0/tasks/{id}", cancel)
-        .told(Told::done("Wait for a task no longer"))
+        .told(Told::done("Take back what was asked for, where nothing of it was begun"))
 }
 
 pub(crate) fn schemas() -> Vec<Schema> {
