@@ -437,6 +437,7 @@ fn read(values: &Values, t: &Template, networks: &[Network]) -> (Deploy, Problem
         guest,
         properties: guest_fields::template_given(values, t),
         each: Default::default(),
+        networks: Default::default(),
     };
     (ask, problems)
 }

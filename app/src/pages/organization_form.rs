@@ -149,16 +149,14 @@ fn read_leases(values: &Values, problems: &mut Problems) -> Leases {
 pub(super) async fn create(visit: Visit, values: Values) -> Result<Done> {
     let mut problems = Problems::default();
     let spec = wishes::read_org(&visit, &values, read_spec(&values, &mut problems));
-    let admin = NewUser {
-        spec: UserSpec {
-            name: values.text("admin_name"),
-            full_name: values.text("admin_full_name"),
-            email: values.text("admin_email"),
-            role: Predefined::OrganizationAdministrator.id(),
-            limits: Default::default(),
-        },
-        password: Password::new(values.get("admin_password")),
+    let admin = UserSpec {
+        name: values.text("admin_name"),
+        full_name: values.text("admin_full_name"),
+        email: values.text("admin_email"),
+        role: Predefined::OrganizationAdministrator.id(),
+        limits: Default::default(),
     };
+    let admin = NewUser::of(admin, Password::new(values.get("admin_password")));
     let new = with_problems(problems, NewOrg { spec, admin: Some(admin) }.check(visit.domain().passwords))?;
     let made = org::create(visit.domain(), &visit.actor, new).await?;
     Ok(Done::new(href(made.id, ""), format!("{} is made. {} can sign in.", made.name, values.get("admin_name"))))

@@ -136,7 +136,7 @@ fn read_spec(values: &Values, problems: &mut Problems) -> UserSpec {
 
 async fn create(visit: Visit, values: Values) -> Result<Done> {
     let mut problems = Problems::default();
-    let new = NewUser { spec: read_spec(&values, &mut problems), password: Password::new(values.get("password")) };
+    let new = NewUser::of(read_spec(&values, &mut problems), Password::new(values.get("password")));
     let new = with_problems(problems, new.check(visit.domain().passwords))?;
     let made = user::create(visit.domain(), &visit.actor, visit.org_for_new(&values)?, new).await?;
     Ok(Done::new(href(&visit, made.id, ""), format!("{} is made and can sign in to {}.", made.name, made.org_name)))

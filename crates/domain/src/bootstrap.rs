@@ -27,5 +27,5 @@ pub async fn create_admin(d: &Domain, org: Option<&str>, name: &str, password: P
         role,
         limits: Default::default(),
     };
-    user::create(d, &actor, org.id, NewUser { spec, password }).await
+    user::create(d, &actor, org.id, NewUser::of(spec, password)).await
 }

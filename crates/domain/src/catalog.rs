@@ -1,5 +1,5 @@
 //! Catalogs and the templates in them.
-use crate::Domain;
+use crate::{Domain, item};
 use model::{
     Action, Actor, CatalogId, Error, Kind, OrgId, Result, TemplateId, can,
     catalog::{Catalog, CatalogSpec},
@@ -36,6 +36,12 @@ pub async fn query_templates(d: &Domain, actor: &Actor, org: Option<OrgId>, q: &
 
 pub async fn template(d: &Domain, actor: &Actor, id: TemplateId) -> Result<Template> {
     Ok(d.store.template(actor, Action::TemplateView, id).await?.into_inner())
+}
+
+/// Discs of an organization that VMs of others have: neither they nor their catalogs can be deleted.
+pub async fn discs_elsewhere(d: &Domain, actor: &Actor, org: OrgId) -> Result<Vec<String>> {
+    authorize(actor, Action::CatalogList, Resource::Of(org))?;
+    d.store.discs_elsewhere(org).await
 }
 
 /// Only the provider shares with others and fills a catalog from hubs.
@@ -119,10 +125,20 @@ pub async fn edit(d: &Domain, actor: &Actor, id: CatalogId, version: i64, spec: 
 }
 
 pub async fn delete(d: &Domain, actor: &Actor, id: CatalogId) -> Result<()> {
+    delete_with(d, actor, id, Vec::new()).await
+}
+
+/// With these items, which are all that is in it: all of it goes, or nothing.
+pub async fn delete_with(d: &Domain, actor: &Actor, id: CatalogId, mut items: Vec<TemplateId>) -> Result<()> {
     let action = Action::CatalogDelete;
+    items.sort_unstable();
     d.attempt(actor, action, async {
         let orgs = d.store.tenant_names(&d.store.catalog(actor, action, id).await?.shared_to).await?;
         let mut tx = d.store.write(actor).await?;
+        for item in items {
+            let record = item::delete_in(&mut tx, item, Some(id)).await?;
+            tx.record(record).await?;
+        }
         let catalog = tx.catalog(action, id).await?;
         can::or_not_now(can::catalog(&catalog, action))?;
         tx.catalog_delete(&catalog).await?;

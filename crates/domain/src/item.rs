@@ -50,13 +50,24 @@ pub async fn delete(d: &Domain, actor: &Actor, id: TemplateId) -> Result<()> {
     let action = Action::TemplateDelete;
     d.attempt(actor, action, async {
         let mut tx = d.store.write(actor).await?;
-        let item = tx.template(action, id).await?;
-        can::or_not_now(can::template(&item, action))?;
-        tx.item_delete(&item).await?;
-        tx.commit(Record::new(action, item.org, id, &item.name).with_task()).await?;
+        let record = delete_in(&mut tx, id, None).await?;
+        tx.commit(record).await?;
         Ok(())
     })
     .await
+}
+
+/// `with`: the catalog that it is deleted with, so that a refusal has to say which item of it is meant.
+pub(crate) async fn delete_in(tx: &mut Write<'_>, id: TemplateId, with: Option<CatalogId>) -> Result<Record> {
+    let action = Action::TemplateDelete;
+    let item = tx.template(action, id).await?;
+    if with.is_some_and(|catalog| item.catalog != catalog) {
+        return Err(Error::NotFound(Kind::Template));
+    }
+    let can = can::template(&item, action);
+    can::or_not_now(if with.is_some() { can.map_err(|why| format!("{}: {why}", item.name)) } else { can })?;
+    tx.item_delete(&item).await?;
+    Ok(Record::new(action, item.org, id, &item.name).with_task())
 }
 
 /// One version; the item goes on with the newest of the others.

@@ -63,8 +63,8 @@ pub async fn create(d: &Domain, actor: &Actor, new: NewOrg) -> Result<Org> {
         if let (Some(a), Some(hash)) = (&admin, &hash) {
             let user = UserId(Uuid::now_v7());
             let role = Predefined::OrganizationAdministrator.name();
-            tx.user_insert(user, id, &a.spec, hash).await.map_err(|e| e.rename(NewOrg::admin_field))?;
-            tx.record(Record::new(Action::UserCreate, id, user, &a.spec.name).after(&(&a.spec, role))).await?;
+            tx.user_insert(user, id, a, hash).await.map_err(|e| e.rename(NewOrg::admin_field))?;
+            tx.record(Record::new(Action::UserCreate, id, user, &a.spec.name).after(&(a, role))).await?;
         }
         tx.commit(Record::new(Action::OrgCreate, id, id, &spec.name).after(&spec).with_task()).await?;
         get(d, actor, id).await

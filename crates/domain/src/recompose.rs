@@ -3,6 +3,7 @@
 use crate::{
     Domain, guest, nic, quota, sizing,
     vapp::{Asked, Guest, create_with, insert_vm, plain},
+    vapp_network::{self, Networks},
 };
 use model::{
     Action, Actor, Error, Kind, Problems, Result, TaskId, TemplateId, VappId, VdcId, VmId, can, name,
@@ -27,6 +28,8 @@ pub struct Part {
 pub struct Change {
     pub name: Option<String>,
     pub description: Option<String>,
+    /// That come into it before its new machines do.
+    pub networks: Networks,
     pub add: Vec<Part>,
     pub remove: Vec<VmId>,
 }
@@ -67,9 +70,10 @@ pub async fn compose(
     actor: &Actor,
     vdc: VdcId,
     (title, text): (&str, &str),
+    networks: &Networks,
     parts: Vec<Part>,
 ) -> Result<Asked> {
-    make(d, actor, vdc, (title, text), parts, false).await
+    make(d, actor, vdc, (title, text), networks, parts, false).await
 }
 
 /// A machine with a vApp of its own, which is called after it and goes with it.
@@ -77,7 +81,7 @@ pub async fn alone(d: &Domain, actor: &Actor, vdc: VdcId, part: Part) -> Result<
     let hex = Uuid::now_v7().simple().to_string();
     let short: String = part.spec.name.chars().take(110).collect();
     let title = format!("{short}-{}", &hex[hex.len() - 8..]);
-    make(d, actor, vdc, (&title, ""), vec![part], true).await
+    make(d, actor, vdc, (&title, ""), &Networks::default(), vec![part], true).await
 }
 
 async fn make(
@@ -85,6 +89,7 @@ async fn make(
     actor: &Actor,
     vdc: VdcId,
     (title, text): (&str, &str),
+    networks: &Networks,
     parts: Vec<Part>,
     auto: bool,
 ) -> Result<Asked> {
@@ -95,7 +100,7 @@ async fn make(
         let (vms, guests): (Vec<VmSpec>, Vec<Guest>) = parts.into_iter().map(|p| (p.spec, p.guest)).unzip();
         let spec = VappSpec { name: title.to_owned(), description: text.to_owned(), vms }.check()?;
         let new = store::NewVapp { auto, ..plain(actor, vdc, &spec) };
-        create_with(d, actor, action, new, &spec, &guests).await
+        create_with(d, actor, action, new, &spec, &guests, networks).await
     })
     .await
 }
@@ -126,6 +131,7 @@ pub async fn recompose(d: &Domain, actor: &Actor, id: VappId, change: Change) ->
         if !change.add.is_empty() {
             can::or_not_now(can::vapp(&vapp, Action::VmCreate))?;
         }
+        vapp_network::add(&mut tx, actor, &vapp, &change.networks).await?;
         let there = tx.vms_of(&vapp).await?;
         for gone in &change.remove {
             let vm = there.iter().find(|v| v.id == *gone).ok_or(Error::NotFound(Kind::Vm))?;

@@ -35,8 +35,8 @@ pub async fn create(d: &Domain, actor: &Actor, org: OrgId, new: NewUser) -> Resu
         let mut tx = d.store.write(actor).await?;
         let org = tx.org(action, org).await?;
         let role = grant(&mut tx, actor, new.spec.role, org.id, org.is_provider).await?;
-        tx.user_insert(id, org.id, &new.spec, &hash).await?;
-        let fields = (&new.spec, role.name.as_str());
+        tx.user_insert(id, org.id, &new, &hash).await?;
+        let fields = (&new, role.name.as_str());
         tx.commit(Record::new(action, org.id, id, &new.spec.name).after(&fields)).await?;
         get(d, actor, id).await
     })

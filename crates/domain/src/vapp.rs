@@ -1,6 +1,6 @@
 //! vApps: made from a template or composed, powered, renamed and deleted. Nothing here calls a hub: an intent is written
 //! with its task, and workers bring hubs to it.
-use crate::{Domain, guest, nic, quota, sizing, vm};
+use crate::{Domain, guest, nic, quota, sizing, vapp_network, vapp_network::Networks, vm};
 pub use model::guest::GuestSettings as Guest;
 use model::{
     Action, Actor, Error, Kind, OrgId, Problems, Result, SizingId, TaskId, TemplateId, UserId, VappId, VdcId, VmId,
@@ -68,6 +68,8 @@ pub struct Deploy {
     pub properties: BTreeMap<String, BTreeMap<String, String>>,
     /// What differs from one machine to another, by its name in the template.
     pub each: BTreeMap<String, Each>,
+    /// That it comes with.
+    pub networks: Networks,
 }
 
 /// One of a template's machines, as it is wanted.
@@ -154,7 +156,7 @@ pub async fn deploy(d: &Domain, actor: &Actor, vdc: VdcId, template: TemplateId,
             parameters: parameters.as_deref(),
             auto: false,
         };
-        create_with(d, actor, action, new, &spec, &guests).await
+        create_with(d, actor, action, new, &spec, &guests, &ask.networks).await
     })
     .await
 }
@@ -197,7 +199,7 @@ pub async fn compose(d: &Domain, actor: &Actor, vdc: VdcId, spec: VappSpec, told
         let spec = spec.check()?;
         let guests = vec![told; spec.vms.len()];
         let new = plain(actor, vdc, &spec);
-        create_with(d, actor, action, new, &spec, &guests).await
+        create_with(d, actor, action, new, &spec, &guests, &Networks::default()).await
     })
     .await
 }
@@ -226,6 +228,7 @@ pub(crate) async fn create_with(
     new: NewVapp<'_>,
     spec: &VappSpec,
     told: &[Guest],
+    with: &Networks,
 ) -> Result<Asked> {
     let passwords = told.iter().any(|g| g.set_password);
     if passwords {
@@ -254,6 +257,10 @@ pub(crate) async fn create_with(
     let all = spec.vms.iter().fold(Amount::default(), |sum, vm| sum + vm.amount());
     quota::reserve(&mut tx, vdc.id, owner, &all).await?;
     tx.vapp_insert(&NewVapp { org, owner, ..new }).await?;
+    if !with.is_empty() {
+        let made = tx.vapp(Action::VappAddNetwork, id).await?;
+        vapp_network::add(&mut tx, actor, &made, with).await?;
+    }
     let networks = nic::hold(&mut tx, (org, vdc.id, id), spec.vms.iter().flat_map(|vm| &vm.nics)).await?;
     for (one, (vm_id, cloud_init)) in spec.vms.iter().zip(&guests) {
         insert_vm(&mut tx, *vm_id, id, (org, vdc.id), owner, one, cloud_init.as_deref()).await?;

@@ -19,6 +19,8 @@ pub struct Event {
     pub object_name: String,
     /// Is it still there?
     pub object_lives: bool,
+    /// It is a disc of a catalog: its kind says that it is a template.
+    pub medium: bool,
     pub message: String,
     pub request_id: String,
     #[serde(with = "time::serde::rfc3339")]

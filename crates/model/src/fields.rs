@@ -10,7 +10,7 @@ use crate::{
     org::OrgSpec,
     quota::{Limits, Measure},
     role::RoleForm,
-    user::UserSpec,
+    user::{NewUser, UserSpec},
     vapp::VappSpec,
     vdc::VdcSpec,
     vm::VmSpec,
@@ -199,6 +199,19 @@ impl Fields for (&UserSpec, &str) {
             ("role", (*role).to_owned()),
         ];
         out.extend(limit_fields(&user.limits));
+        out
+    }
+}
+
+/// A new one, with what is said besides where anything is.
+impl Fields for (&NewUser, &str) {
+    fn fields(&self) -> Vec<(&'static str, String)> {
+        let (new, role) = self;
+        let mut out = (&new.spec, *role).fields();
+        out.extend(new.besides.fields().into_iter().filter(|(_, text)| !text.is_empty()));
+        if !new.enabled {
+            out.push(("enabled", "no".to_owned()));
+        }
         out
     }
 }

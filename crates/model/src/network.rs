@@ -171,6 +171,29 @@ pub struct Network {
 }
 
 impl Network {
+    /// One that is asked for together with what is to be on it.
+    pub fn to_come(id: NetworkId, vdc: VdcId, spec: NetworkSpec) -> Network {
+        let at = OffsetDateTime::UNIX_EPOCH;
+        Network {
+            id,
+            org: OrgId(Uuid::nil()),
+            org_name: String::new(),
+            vdc,
+            vdc_name: String::new(),
+            vapp: None,
+            spec,
+            nics: 0,
+            used_by: Vec::new(),
+            addresses: 0,
+            hub: None,
+            deleted: false,
+            version: 0,
+            created_at: at,
+            updated_at: at,
+            updated_by: String::new(),
+        }
+    }
+
     pub fn name(&self) -> &str {
         &self.spec.name
     }

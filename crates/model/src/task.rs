@@ -66,6 +66,8 @@ pub struct Task {
     pub object_name: String,
     /// Is it still there?
     pub object_lives: bool,
+    /// It is a disc of a catalog: its kind says that it is a template.
+    pub medium: bool,
     pub status: TaskStatus,
     /// In percent, where it is known.
     pub progress: Option<i16>,

@@ -108,15 +108,23 @@ impl From<&User> for UserSpec {
 pub struct NewUser {
     pub spec: UserSpec,
     pub password: Password,
+    pub besides: UserBesides,
+    pub enabled: bool,
 }
 
 impl NewUser {
+    /// One who can sign in at once, with nothing said besides.
+    pub fn of(spec: UserSpec, password: Password) -> NewUser {
+        NewUser { spec, password, besides: UserBesides::default(), enabled: true }
+    }
+
     /// Everything that is wrong with it, at once.
     pub fn check(self, rules: PasswordRules) -> Result<NewUser> {
         let mut problems = Problems::default();
         problems.take("password", name::check_password(self.password.expose(), self.spec.name.trim(), rules));
+        let besides = problems.gather("", self.besides.check());
         match (self.spec.check(), problems.done()) {
-            (Ok(spec), Ok(())) => Ok(NewUser { spec, password: self.password }),
+            (Ok(spec), Ok(())) => Ok(NewUser { spec, besides: besides.unwrap_or_default(), ..self }),
             (Err(Error::Invalid(mut a)), Err(Error::Invalid(b))) => {
                 a.extend(b);
                 Err(Error::Invalid(a))

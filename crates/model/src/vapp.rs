@@ -67,6 +67,8 @@ pub struct VmCounts {
     pub missing: i64,
     /// On their way from one state to another.
     pub changing: i64,
+    /// Those that were not asked to be off.
+    pub deployed: i64,
 }
 
 /// One state for all its machines.

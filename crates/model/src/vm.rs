@@ -2,7 +2,7 @@
 mod besides;
 mod state;
 
-pub use besides::{Besides, BootOptions, StartAction, StopAction, Turn};
+pub use besides::{Allocation, Besides, BootOptions, Shares, StartAction, StopAction, Turn};
 pub use state::{Once, Power, Seen, VmState};
 
 use crate::{

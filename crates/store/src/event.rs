@@ -1,7 +1,7 @@
 //! Events.
 use crate::{
     Store,
-    list::{Build, ListSql, living_columns, since, sort},
+    list::{Build, ListSql, living_columns, medium_column, since, sort},
     query::{QuerySql, bool, id, number, text, time},
 };
 use model::{
@@ -19,7 +19,8 @@ const SQL: ListSql = ListSql {
     columns: concat!(
         "t.id, t.org_id, o.name as org_name, t.user_id, t.user_name, t.kind, t.object_kind, t.object_id, t.object_name, ",
         "t.message, t.request_id, t.created_at",
-        living_columns!()
+        living_columns!(),
+        medium_column!()
     ),
     from: "events t join organizations o on o.id = t.org_id",
     count_from: "events t",
@@ -75,6 +76,7 @@ struct Row {
     object_id: Option<Uuid>,
     object_name: String,
     object_lives: bool,
+    medium: bool,
     message: String,
     request_id: String,
     created_at: OffsetDateTime,
@@ -93,6 +95,7 @@ fn read(r: Row) -> Result<Event> {
         object_id: r.object_id,
         object_name: r.object_name,
         object_lives: r.object_lives,
+        medium: r.medium,
         message: r.message,
         request_id: r.request_id,
         created_at: r.created_at,

@@ -80,6 +80,18 @@ async fn versions(db: impl PgExecutor<'_>, template: TemplateId) -> Result<Vec<V
 }
 
 impl Store {
+    /// Discs of an organization that VMs of others have, by name.
+    pub async fn discs_elsewhere(&self, org: OrgId) -> Result<Vec<String>> {
+        sqlx::query_scalar!(
+            "select distinct t.name from templates t join disks k on k.media_id = t.id join vms m on m.id = k.vm_id
+             where t.org_id = $1 and t.deleted_at is null and k.gone_at is null and m.org_id <> $1 order by 1",
+            org.0
+        )
+        .fetch_all(&self.pool)
+        .await
+        .map_err(mapped)
+    }
+
     /// Those that were not deleted, the newest first.
     pub async fn versions_of(&self, template: TemplateId) -> Result<Vec<Version>> {
         versions(&self.pool, template).await

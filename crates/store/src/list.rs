@@ -60,6 +60,14 @@ macro_rules! living_columns {
 }
 pub(crate) use living_columns;
 
+/// Is the thing that a row is about a disc of a catalog? Rows say of templates and discs alike that they are templates.
+macro_rules! medium_column {
+    () => {
+        ", t.object_kind = 'vapptemplate' and exists (select from templates x where x.id = t.object_id and x.kind = 'media') as medium"
+    };
+}
+pub(crate) use medium_column;
+
 pub(crate) type Build<'q> = QueryBuilder<'q, Postgres>;
 
 /// Adds a filter's condition: the filter's key and the value asked for.

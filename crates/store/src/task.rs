@@ -2,7 +2,7 @@
 use crate::{
     Authorized, Store,
     constraint::mapped,
-    list::{Build, ListSql, living_columns, since, sort},
+    list::{Build, ListSql, living_columns, medium_column, since, sort},
     query::{QuerySql, id, text, time, words},
 };
 use model::{
@@ -33,7 +33,7 @@ macro_rules! unbegun {
 }
 
 const SQL: ListSql = ListSql {
-    columns: concat!("t.*, o.name as org_name", living_columns!(), unbegun!()),
+    columns: concat!("t.*, o.name as org_name", living_columns!(), medium_column!(), unbegun!()),
     from: "tasks t join organizations o on o.id = t.org_id",
     count_from: "tasks t",
     living: "true",
@@ -91,6 +91,7 @@ struct Row {
     object_id: Uuid,
     object_name: String,
     object_lives: bool,
+    medium: bool,
     status: String,
     progress: Option<i16>,
     message: String,
@@ -114,6 +115,7 @@ fn read(r: Row) -> Result<Task> {
         object_id: r.object_id,
         object_name: r.object_name,
         object_lives: r.object_lives,
+        medium: r.medium,
         status: TaskStatus::parse(&r.status).ok_or_else(|| Error::Internal(format!("task status {:?}", r.status)))?,
         progress: r.progress,
         message: r.message,

@@ -12,7 +12,7 @@ use model::{
     query::{Found, Numbered},
     quota::{Amount, Limits},
     role::Predefined,
-    user::{User, UserBesides, UserSpec},
+    user::{NewUser, User, UserBesides, UserSpec},
 };
 use sqlx::{FromRow, PgExecutor, types::Json};
 use time::OffsetDateTime;
@@ -227,11 +227,13 @@ impl Write<'_> {
         Authorized::check(self.actor, action, found, resource)
     }
 
-    pub async fn user_insert(&mut self, id: UserId, org: OrgId, s: &UserSpec, password_hash: &str) -> Result<()> {
+    /// All of it at once: one that is to be disabled is never enabled.
+    pub async fn user_insert(&mut self, id: UserId, org: OrgId, new: &NewUser, password_hash: &str) -> Result<()> {
+        let s = &new.spec;
         sqlx::query!(
             "insert into users (id, org_id, role_id, name, full_name, email, password_hash, vm_limit, cpu_limit, memory_limit_mb,
-                                storage_limit_mb, updated_by)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                storage_limit_mb, updated_by, besides, enabled)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
             id.0,
             org.0,
             s.role.0,
@@ -244,6 +246,8 @@ impl Write<'_> {
             s.limits.memory_mb,
             s.limits.storage_mb,
             self.actor.name,
+            Json(&new.besides) as _,
+            new.enabled,
         )
         .execute(&mut *self.tx)
         .await

@@ -40,6 +40,7 @@ const SQL: ListSql = ListSql {
            count(*) filter (where obs_state = 'suspended' and power = 'suspended') as suspended, \
            count(*) filter (where obs_state = 'failed' or (problem <> '' and obs_state = '')) as failed, \
            count(*) filter (where obs_state = 'missing') as missing, \
+           count(*) filter (where power <> 'off') as deployed, \
            coalesce(sum(cpus), 0)::bigint as cpus, coalesce(sum(memory_mb), 0)::bigint as memory_mb \
            from vms v where v.vapp_id = t.id and v.deleted_at is null) m",
     count_from: "vapps t left join vdcs d on d.id = t.vdc_id",
@@ -93,13 +94,9 @@ const QUERY: QuerySql = QuerySql {
         bool(
             "isDeployed",
             "t.empty_on and not exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null) \
-             or exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null and (v.obs_state in ('running', 'migrating') and v.power = 'on' \
-             or v.obs_state = 'suspended' and v.power = 'suspended'))",
+             or exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null and v.power <> 'off')",
         ),
-        bool(
-            "isBusy",
-            "t.deleted_at is not null or t.hub_id is null and exists (select from vms v where v.vapp_id = t.id and v.deleted_at is null)",
-        ),
+        bool("isBusy", status!(" = 'UNRESOLVED'")),
         bool("isExpired", "exists (select from leases x where x.object_id = t.id and x.expired_at is not null)"),
         bool("isInMaintenanceMode", "false"),
         number("numberOfVMs", "(select count(*) from vms v where v.vapp_id = t.id and v.deleted_at is null)"),
@@ -165,6 +162,7 @@ struct Row {
     suspended: i64,
     failed: i64,
     missing: i64,
+    deployed: i64,
     cpus: i64,
     memory_mb: i64,
     #[sqlx(flatten)]
@@ -205,6 +203,7 @@ fn read(r: Row) -> Result<Vapp> {
             suspended: r.suspended,
             failed: r.failed,
             missing: r.missing,
+            deployed: r.deployed,
             changing: (r.vms - known).max(0),
         },
         cpus: r.cpus,

@@ -48,6 +48,8 @@ pub(crate) struct Open {
     path: Vec<(String, String)>,
     body: Bytes,
     body_is_json: bool,
+    /// What a vendor's media type says that the body is: `media`, `CreateVmParams`. None: it says nothing.
+    body_is: Option<String>,
 }
 
 /// With somebody who has signed in.
@@ -79,6 +81,7 @@ impl Open {
             version: version(&accept).unwrap_or_else(|| VERSION.to_owned()),
             as_json: accept.contains("json") && !accept.contains("xml"),
             body_is_json: text(header::CONTENT_TYPE).contains("json"),
+            body_is: vendors_word(text(header::CONTENT_TYPE)),
             params: Params::read(parts.uri.query()),
             at: parts.uri.path().to_owned(),
             headers: parts.headers,
@@ -117,9 +120,19 @@ fn accepted(headers: &HeaderMap) -> String {
     all.collect::<Vec<_>>().join(",").to_lowercase()
 }
 
+/// `application/vnd.vmware.vcloud.media+json;version=37.0` is `media`.
+fn vendors_word(content_type: &str) -> Option<String> {
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    let of_vendor = kind.split_once("vnd.vmware.")?.1.split_once('.')?.1;
+    of_vendor.split('+').next().map(str::to_owned)
+}
+
+/// The parameter `version` of the first media type that has one which is a version.
 fn version(accept: &str) -> Option<String> {
-    let found = accept.split(['=', ';', ',']).map(str::trim).find(|part| {
-        let mut numbers = part.split('.');
+    let said = accept.split([';', ',']).filter_map(|part| part.trim().strip_prefix("version="));
+    let mut versions = said.map(|version| version.trim_matches('"'));
+    let found = versions.find(|version| {
+        let mut numbers = version.split('.');
         let whole =
             |n: Option<&str>| n.is_some_and(|n| (1..=3).contains(&n.len()) && n.bytes().all(|b| b.is_ascii_digit()));
         whole(numbers.next()) && whole(numbers.next()) && numbers.next().is_none()
@@ -168,20 +181,43 @@ impl Ask {
         read_id(text, kind).map(T::from)
     }
 
-    /// The body, with the root element that belongs here.
-    pub(crate) fn xml(&self, root: &str) -> Result<Element> {
-        let element = match self.open.body_is_json {
-            true => return body::json(&self.open.body, root),
-            false => body::xml(&self.open.body)?,
-        };
-        match element.name == root {
-            true => Ok(element),
-            false => Err(Error::BadRequest(format!("{root} is expected here, and {} was sent.", shown(&element.name)))),
+    /// The body, with the root element that belongs here. JSON names none, and clients are careless with media types: it is what the
+    /// address takes.
+    pub(crate) fn xml(&self, root: &'static str) -> Result<Element> {
+        match self.open.body_is_json {
+            true => body::json(&self.open.body, root),
+            false => self.xml_of(&[(root, &[])]),
         }
     }
 
+    /// The same where the address takes one of several. JSON is what its media type says, or else the first of them of which it has a part
+    /// that only that one has; one without such parts stands last.
+    pub(crate) fn xml_of(&self, roots: &[(&'static str, &[&str])]) -> Result<Element> {
+        let expected = |sent: &str| {
+            let all: Vec<&str> = roots.iter().map(|(root, _)| *root).collect();
+            Error::BadRequest(format!("{} is expected here, and {} was sent.", all.join(" or "), shown(sent)))
+        };
+        if !self.open.body_is_json {
+            let element = body::xml(&self.open.body)?;
+            let known = roots.iter().any(|(root, _)| element.name == *root);
+            return if known { Ok(element) } else { Err(expected(&element.name)) };
+        }
+        let mut element = body::json(&self.open.body, "")?;
+        let root = match &self.open.body_is {
+            Some(word) => {
+                roots.iter().find(|(root, _)| root.eq_ignore_ascii_case(word)).ok_or_else(|| expected(word))?
+            }
+            None => {
+                let has = |parts: &[&str]| parts.is_empty() || parts.iter().any(|part| element.child(part).is_some());
+                roots.iter().find(|(_, parts)| has(parts)).ok_or_else(|| expected("another document"))?
+            }
+        };
+        root.0.clone_into(&mut element.name);
+        Ok(element)
+    }
+
     /// The same where nothing may be sent at all.
-    pub(crate) fn xml_or_nothing(&self, root: &str) -> Result<Element> {
+    pub(crate) fn xml_or_nothing(&self, root: &'static str) -> Result<Element> {
         if self.open.body.iter().all(u8::is_ascii_whitespace) {
             return Ok(Element::new(root, ""));
         }

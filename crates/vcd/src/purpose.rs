@@ -100,7 +100,10 @@ const WHOLE: [(&str, &str); 83] = [
     ("sessions", "Sign in with user@org and a password. Sign out"),
     ("supportedSystemsInfo", "The guest systems that can be named"),
     ("versions", "The versions of the API that are answered: 36.0 to 39.0"),
-    ("task/{id}", "A task: how far it is, and why it failed. Change its words"),
+    (
+        "task/{id}",
+        "A task: how far it is, and why it failed. Setting its status to `aborted` takes it back, and nothing else can be set",
+    ),
     ("task/{id}/action/cancel", "Take back what was not begun; see above"),
     ("tasksList/{id}", "The latest tasks of an organization"),
     ("right/{id}", "A right"),
@@ -150,7 +153,10 @@ const ENDS: [(&str, &str); 69] = [
     ("vms", "The same as recomposing: add a VM to a vApp"),
     ("vms/query", "VMs of a vApp, as the query service lists them"),
     ("action/deploy", "Power on, if `powerOn` says so; there is nothing else to deploy"),
-    ("action/undeploy", "Stop it in the way that the body says, by default the way of the startup section"),
+    (
+        "action/undeploy",
+        "Stop it in the way that the body says; by default a vApp in the way of its startup section, and a VM is powered off",
+    ),
     ("action/enableDownload", "Refused: disks stay on hubs"),
     ("action/disableDownload", "Refused: nothing can be downloaded"),
     ("action/discardSuspendedState", "Give up the memory of suspended VMs: they are off then"),

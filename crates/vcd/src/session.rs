@@ -13,8 +13,11 @@ use crate::{
 };
 use axum::http::{HeaderName, Method};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use domain::session::{self, Opened, SignedIn};
-use model::{Actor, Error, Result, org::PROVIDER, query::last_uuid, user::Password};
+use domain::{
+    org,
+    session::{self, Opened, SignedIn},
+};
+use model::{Actor, Error, OrgId, Result, org::PROVIDER, query::last_uuid, user::Password};
 use serde_json::{Value, json};
 use uuid::Uuid;
 use xml::Writer;
@@ -148,7 +151,8 @@ fn tokens(vcd: &Vcd) -> Result<&crate::Tokens> {
 async fn sign_in(open: Open, door: Door) -> Result<Answer> {
     let who = enter(&open, door).await?;
     let (token, opened) = token_for(&open, &who).await?;
-    let body = as_json(&open, &opened.actor, &opened.session);
+    let own = (opened.actor.org, opened.actor.org_name.as_str());
+    let body = as_json(&open, &opened.actor, &opened.session, own);
     Ok(with_token(Answer::json(&body), token))
 }
 
@@ -188,13 +192,14 @@ fn session_id(hash: &[u8]) -> Uuid {
     uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
-fn as_json(open: &Open, actor: &Actor, session: &[u8]) -> Value {
+/// `within`: the organization that is acted in.
+fn as_json(open: &Open, actor: &Actor, session: &[u8], within: (OrgId, &str)) -> Value {
     json!({
         "id": format!("urn:vcloud:session:{}", session_id(session)),
         "site": {"name": "SSVirt", "id": null},
         "user": {"name": actor.name, "id": actor.user.map(|u| u.urn())},
         "org": {"name": actor.org_name, "id": actor.org.urn()},
-        "operatingOrg": {"name": actor.org_name, "id": actor.org.urn()},
+        "operatingOrg": {"name": within.1, "id": within.0.urn()},
         "location": open.base.0,
         "roles": [actor.role_name],
         "roleRefs": [{"name": actor.role_name, "id": actor.role.urn()}],
@@ -234,7 +239,12 @@ async fn current_xml(ask: Ask) -> Result<Answer> {
 }
 
 async fn current(ask: Ask) -> Result<Answer> {
-    Ok(Answer::json(&as_json(&ask.open, &ask.actor, &ask.session)))
+    let within = match ask.context {
+        Some(org) => org::get(ask.d(), &ask.actor, org).await?.name,
+        None => ask.actor.org_name.clone(),
+    };
+    let org = ask.context.unwrap_or(ask.actor.org);
+    Ok(Answer::json(&as_json(&ask.open, &ask.actor, &ask.session, (org, &within))))
 }
 
 /// One's own: of others' sessions nobody learns anything.

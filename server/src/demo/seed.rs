@@ -161,16 +161,14 @@ impl Seed<'_> {
     async fn things_in(&self, org: &str, id: OrgId) -> Result<()> {
         let (d, actor) = (self.domain, &self.actor);
         for u in USERS.iter().filter(|u| u.org == org) {
-            let new = NewUser {
-                spec: UserSpec {
-                    name: u.name.into(),
-                    full_name: u.full_name.into(),
-                    email: format!("{}@{}.example", u.name, org.to_lowercase()),
-                    role: u.role.id(),
-                    limits: Limits::default(),
-                },
-                password: Password::new(PASSWORD),
+            let spec = UserSpec {
+                name: u.name.into(),
+                full_name: u.full_name.into(),
+                email: format!("{}@{}.example", u.name, org.to_lowercase()),
+                role: u.role.id(),
+                limits: Limits::default(),
             };
+            let new = NewUser::of(spec, Password::new(PASSWORD));
             self.once(Action::UserCreate, id, u.name, user::create(d, actor, id, new)).await?;
         }
         for (_, spec) in vdcs().into_iter().filter(|(of, _)| *of == org) {

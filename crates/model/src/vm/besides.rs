@@ -19,6 +19,50 @@ pub struct Besides {
     pub boot: BootOptions,
     pub extra_config: BTreeMap<String, String>,
     pub turn: Turn,
+    pub cpu: Allocation,
+    pub memory: Allocation,
+}
+
+/// How much of its hub's room it is to have among others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Allocation {
+    /// In MHz or MB, as is the limit.
+    pub reservation: i64,
+    /// None: nobody set one.
+    pub limit: Option<i64>,
+    pub shares: Shares,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shares {
+    Low,
+    #[default]
+    Normal,
+    High,
+    Custom(i64),
+}
+
+impl Shares {
+    pub fn word(self) -> &'static str {
+        match self {
+            Shares::Low => "LOW",
+            Shares::Normal => "NORMAL",
+            Shares::High => "HIGH",
+            Shares::Custom(_) => "CUSTOM",
+        }
+    }
+
+    /// How many these are where `normal` are usual.
+    pub fn of(self, normal: i64) -> i64 {
+        match self {
+            Shares::Low => normal / 2,
+            Shares::Normal => normal,
+            Shares::High => normal * 2,
+            Shares::Custom(n) => n,
+        }
+    }
 }
 
 /// What is done to it when its vApp starts and stops.
@@ -75,6 +119,11 @@ impl Fields for Besides {
     fn fields(&self) -> Vec<(&'static str, String)> {
         let yes = |on: bool| if on { "yes" } else { "no" }.to_owned();
         let extra: Vec<String> = self.extra_config.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let limit = |of: &Allocation| of.limit.map_or("none".to_owned(), |n| n.to_string());
+        let shares = |of: &Allocation| match of.shares {
+            Shares::Custom(n) => n.to_string(),
+            level => level.word().to_lowercase(),
+        };
         vec![
             ("cores_per_socket", self.cores_per_socket.unwrap_or(1).to_string()),
             ("hardware_version", self.hardware_version.clone()),
@@ -93,6 +142,12 @@ impl Fields for Besides {
             ("start_action", format!("{:?}", self.turn.start)),
             ("stop_action", format!("{:?}", self.turn.stop)),
             ("stop_delay", self.turn.stop_delay_s.to_string()),
+            ("cpu_reservation", self.cpu.reservation.to_string()),
+            ("cpu_limit", limit(&self.cpu)),
+            ("cpu_shares", shares(&self.cpu)),
+            ("memory_reservation", self.memory.reservation.to_string()),
+            ("memory_limit", limit(&self.memory)),
+            ("memory_shares", shares(&self.memory)),
         ]
     }
 }

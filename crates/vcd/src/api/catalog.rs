@@ -12,9 +12,9 @@ use crate::{
         times::stamp,
     },
 };
-use domain::{catalog, item, task::Noted};
+use domain::{catalog, task::Noted};
 use model::{
-    Action, CatalogId, Error, Kind, OrgId, Result,
+    Action, CatalogId, Error, Kind, OrgId, Result, TemplateId,
     catalog::{Catalog, CatalogSpec},
     decide::Resource,
     list::{self, ListQuery},
@@ -92,7 +92,7 @@ async fn edit(ask: Ask) -> Result<Answer> {
 async fn delete(ask: Ask) -> Result<Answer> {
     let id: CatalogId = ask.id(Kind::Catalog)?;
     let found = catalog::get(ask.d(), &ask.actor, id).await?;
-    let items = if found.from_hubs { Vec::new() } else { items(&ask, &found).await? };
+    let items = own_items(&ask, &found).await?;
     if !items.is_empty() && !ask.params().flag("recursive") {
         let why = format!(
             "You must remove all {} items of the catalog {} first, or delete it with recursive=true.",
@@ -101,12 +101,7 @@ async fn delete(ask: Ask) -> Result<Answer> {
         );
         return Err(Error::NotNow(why));
     }
-    // refused before anything is gone
-    model::decide::authorize(&ask.actor, Action::CatalogDelete, found.resource(&ask.actor, Action::CatalogDelete))?;
-    for one in &items {
-        item::delete(ask.d(), &ask.actor, one.id).await?;
-    }
-    catalog::delete(ask.d(), &ask.actor, id).await?;
+    catalog::delete_with(ask.d(), &ask.actor, id, items).await?;
     task::accepted_about(&ask, Action::CatalogDelete, noted(&found)).await
 }
 
@@ -142,6 +137,14 @@ async fn sync(ask: Ask) -> Result<Answer> {
         "{} is no copy of a catalog elsewhere, so there is nothing to bring up to date.",
         found.name
     )))
+}
+
+/// What has to go before it: what came from hubs goes with it.
+pub(crate) async fn own_items(ask: &Ask, catalog: &Catalog) -> Result<Vec<TemplateId>> {
+    match catalog.from_hubs {
+        true => Ok(Vec::new()),
+        false => Ok(items(ask, catalog).await?.iter().map(|item| item.id).collect()),
+    }
 }
 
 /// Everything in it.

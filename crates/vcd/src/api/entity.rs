@@ -58,7 +58,7 @@ async fn get(ask: Ask) -> Result<Answer> {
             match Kind::parse(other) {
                 Some(Kind::Task) => (name, base.task(id.into()), media::TASK),
                 known => {
-                    let found = known.and_then(|kind| super::task::thing(base, kind, id));
+                    let found = known.and_then(|kind| super::task::thing(base, kind, id, false));
                     let (href, media, _) = found.ok_or_else(|| Error::Internal(format!("no address of a {other}")))?;
                     (name, href, media)
                 }

@@ -91,6 +91,9 @@ fn form(body: &Element, mut form: NetworkForm) -> Result<NetworkForm> {
             value.clone_into(field);
         }
     };
+    let dhcp =
+        body.at(&["ServiceConfig", "DhcpService"]).or_else(|| body.at(&["Configuration", "Features", "DhcpService"]));
+    no_more_than_there_is(body.word("name").unwrap_or(&form.name), body.child("Configuration"), dhcp)?;
     set(&mut form.name, body.word("name"));
     set(&mut form.description, body.child("Description").map(|d| d.text.trim()));
     if let Some(word) = body.at(&["Configuration", "FenceMode"]).map(|f| f.text.trim()) {
@@ -111,13 +114,37 @@ fn form(body: &Element, mut form: NetworkForm) -> Result<NetworkForm> {
         let ranges = ranges.map(|r| Ok(format!("{}-{}", r.need("StartAddress")?, r.need("EndAddress")?)));
         form.ranges = ranges.collect::<Result<Vec<_>>>()?.join("\n");
     }
-    if let Some(dhcp) = body.at(&["ServiceConfig", "DhcpService"]) {
+    if let Some(dhcp) = dhcp {
         form.dhcp = dhcp.on("IsEnabled")?;
     }
     if let Some(shared) = body.flag("IsShared")? {
         form.shared = shared;
     }
     Ok(form)
+}
+
+/// What clients may ask of a network and it can't have is refused by name; what stands for nothing passes.
+pub(crate) fn no_more_than_there_is(name: &str, config: Option<&Element>, dhcp: Option<&Element>) -> Result<()> {
+    let no = |what: &str, why: &str| Err(Error::BadRequest(format!("The network {}: {what}. {why}", shown(name))));
+    if config.map(|c| c.on("GuestVlanAllowed")).transpose()? == Some(true) {
+        return no("GuestVlanAllowed can't be true", "Hubs pass no VLAN tags of guests on. Leave it out.");
+    }
+    if config.map(|c| c.on("RetainNetInfoAcrossDeployments")).transpose()? == Some(true) {
+        let why = "A NIC keeps its MAC and its address of a pool as long as it is there in any case. Leave it out.";
+        return no("RetainNetInfoAcrossDeployments can't be true", why);
+    }
+    let Some(dhcp) = dhcp else { return Ok(()) };
+    if dhcp.child("IpRange").is_some_and(|r| !r.children.is_empty()) || dhcp.child("Pool").is_some() {
+        let why =
+            "Hubs hand out addresses of the whole subnet. Leave it out, or give the network IpRanges instead of DHCP.";
+        return no("its DhcpService can't have an IpRange or Pool", why);
+    }
+    for (word, usual) in [("DefaultLeaseTime", 3600), ("MaxLeaseTime", 7200)] {
+        if dhcp.number::<i64>(word)?.is_some_and(|n| n != 0 && n != usual) {
+            return no(&format!("its {word} can't be chosen"), "Hubs say how long an address is lent. Leave it out.");
+        }
+    }
+    Ok(())
 }
 
 fn prefix(mask: &str) -> Result<u32> {

@@ -21,10 +21,11 @@ pub(crate) fn routes(routes: Routes) -> Routes {
     routes.get("/api/org", list_all).get("/api/org/{id}", get)
 }
 
-/// Those that somebody may see: all of them for the provider, one's own for everybody else.
+/// Those that somebody may see: all of them for the provider, but for one who acts in one of them; one's own for everybody else.
 pub(crate) async fn visible(ask: &Ask) -> Result<Vec<Org>> {
-    if !ask.actor.provider {
-        return Ok(vec![org::get(ask.d(), &ask.actor, ask.actor.org).await?]);
+    let only = if ask.actor.provider { ask.context } else { Some(ask.actor.org) };
+    if let Some(org) = only {
+        return Ok(vec![org::get(ask.d(), &ask.actor, org).await?]);
     }
     let mut q = ListQuery { limit: 1000, ..ListQuery::first(&list::ORGS) };
     let mut all = Vec::new();

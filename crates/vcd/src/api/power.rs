@@ -55,6 +55,7 @@ async fn of_vm(ask: Ask, action: Action) -> Result<Answer> {
 /// Without power there is nothing to deploy: a machine gets its place when it is made.
 async fn deploy_vapp(ask: Ask) -> Result<Answer> {
     let body = ask.xml_or_nothing("DeployVAppParams")?;
+    no_other_lease(&body)?;
     let id: VappId = ask.id(Kind::Vapp)?;
     let (vapp, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
     if body.flag("powerOn")? == Some(false) {
@@ -73,8 +74,21 @@ async fn deploy_vapp(ask: Ask) -> Result<Answer> {
     task::accepted(&ask, task).await
 }
 
+/// 0 is the one that there is.
+fn no_other_lease(body: &Element) -> Result<()> {
+    match body.number::<i64>("deploymentLeaseSeconds")?.filter(|n| *n != 0) {
+        None => Ok(()),
+        Some(_) => Err(Error::BadRequest(
+            "deploymentLeaseSeconds can't be chosen here: how long a vApp runs is its lease. Set it with leaseSettingsSection first, and \
+             leave it out or 0."
+                .into(),
+        )),
+    }
+}
+
 async fn deploy_vm(ask: Ask) -> Result<Answer> {
     let body = ask.xml_or_nothing("DeployVAppParams")?;
+    no_other_lease(&body)?;
     let id: VmId = ask.id(Kind::Vm)?;
     let vm = vm::get(ask.d(), &ask.actor, id).await?;
     if body.flag("powerOn")? == Some(false) {

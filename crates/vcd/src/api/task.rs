@@ -6,7 +6,7 @@ use crate::{
     routes::Routes,
     wire::{
         doc::{action, document, link, reference},
-        href::Base,
+        href::{Base, urn},
         media,
         operation::vcd_name,
         times::stamp,
@@ -155,7 +155,7 @@ fn content(w: &mut Writer, base: &Base, actor: &Actor, task: &Task) {
         action(w, "task:cancel", format_args!("{href}/action/cancel"));
         link(w, "edit", &href, media::TASK);
     }
-    if let Some((owner, kind, urn)) = task.kind().and_then(|kind| thing(base, kind, task.object_id)) {
+    if let Some((owner, kind, urn)) = task.kind().and_then(|kind| thing(base, kind, task.object_id, task.medium)) {
         reference(w, "Owner", owner, urn, &task.object_name, kind);
     }
     match task.status {
@@ -173,8 +173,14 @@ fn content(w: &mut Writer, base: &Base, actor: &Actor, task: &Task) {
     w.text("Details", &task.message);
 }
 
-/// Where a thing is, what it is, and its URN. None: it has no address here.
-pub(crate) fn thing(base: &Base, kind: Kind, id: Uuid) -> Option<(String, &'static str, String)> {
+/// What URNs of discs say.
+pub(crate) const MEDIUM: &str = "media";
+
+/// Where a thing is, what it is, and its URN. None: it has no address here. `medium`: what is called a template is a disc.
+pub(crate) fn thing(base: &Base, kind: Kind, id: Uuid, medium: bool) -> Option<(String, &'static str, String)> {
+    if kind == Kind::Template && medium {
+        return Some((base.media(id.into()), media::MEDIA, urn(MEDIUM, id)));
+    }
     let (href, media) = match kind {
         Kind::Org => (base.org(id.into()), media::ORG),
         Kind::User => (base.user(id.into()), media::ADMIN_USER),

@@ -168,7 +168,7 @@ fn customization(w: &mut Writer, template: &Template) {
 
 async fn get_network_section(ask: Ask) -> Result<Answer> {
     found(&ask).await?;
-    Ok(Answer::xml(media::NETWORK_CONFIG, document("ovf:NetworkSection", &[], networks)))
+    Ok(Answer::xml(media::NETWORK_SECTION, document("ovf:NetworkSection", &[], networks)))
 }
 
 async fn get_network_config(ask: Ask) -> Result<Answer> {

@@ -173,8 +173,9 @@ fn hardware(w: &mut Writer, vm: &TemplateVm) {
         };
         w.el("ovf:Item", &[], |w| rasd::disk(w, &item));
     }
-    w.el("ovf:Item", &[], |w| rasd::cpu(w, CPU, vm.cpus, vm.hardware.cores_per_socket.max(1)));
-    w.el("ovf:Item", &[], |w| rasd::memory(w, MEMORY, vm.memory_mb));
+    let plain = model::vm::Allocation::default();
+    w.el("ovf:Item", &[], |w| rasd::cpu(w, CPU, vm.cpus, vm.hardware.cores_per_socket.max(1), &plain, 0));
+    w.el("ovf:Item", &[], |w| rasd::memory(w, MEMORY, vm.memory_mb, &plain, 0));
 }
 
 /// On no network: whoever deploys it says on which.

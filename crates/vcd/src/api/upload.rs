@@ -33,9 +33,10 @@ const DISC: &str = "file";
 /// One address takes both: a template, whose files its descriptor will name, and a disc of a known length.
 async fn begin(ask: Ask) -> Result<Answer> {
     let catalog: CatalogId = ask.id(Kind::Catalog)?;
-    let made = match ask.xml("UploadVAppTemplateParams") {
-        Ok(body) => begin_template(&ask, catalog, &body).await?,
-        Err(_) => begin_disc(&ask, catalog, &ask.xml("Media")?).await?,
+    let body = ask.xml_of(&[("Media", &["Size", "ImageType"]), ("UploadVAppTemplateParams", &[])])?;
+    let made = match body.name.as_str() {
+        "Media" => begin_disc(&ask, catalog, &body).await?,
+        _ => begin_template(&ask, catalog, &body).await?,
     };
     let found = catalog::template(ask.d(), &ask.actor, made).await?;
     let answer = catalog_item::render(&ask, &found).await?;

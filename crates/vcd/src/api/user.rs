@@ -57,14 +57,9 @@ async fn create(ask: Ask) -> Result<Answer> {
         limits: limits(&body, Limits::default())?,
     };
     let password = Password::new(body.child("Password").map(|p| p.text.clone()).unwrap_or_default());
-    let mut made = user::create(ask.d(), &ask.actor, org, NewUser { spec, password }).await?;
-    let said = besides(&body, &made.besides);
-    if said != made.besides {
-        made = user::keep(ask.d(), &ask.actor, made.id, said).await?;
-    }
-    if !body.on("IsEnabled")? {
-        made = user::set_enabled(ask.d(), &ask.actor, made.id, false).await?;
-    }
+    let besides = besides(&body, &UserBesides::default());
+    let new = NewUser { spec, password, besides, enabled: body.on("IsEnabled")? };
+    let made = user::create(ask.d(), &ask.actor, org, new).await?;
     Ok(render(&ask, &made).created(ask.base().user(made.id)))
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn at_hand(ask: &Ask, fields: Fields, values: Vec<Value>) -> Result<A
         }
     }
     if let Some((field, down)) = &q.sort {
-        kept.sort_by_key(|value| text(at(value, field)));
+        kept.sort_by_cached_key(|value| key(at(value, field)));
         if *down {
             kept.reverse();
         }
@@ -96,6 +96,14 @@ pub(crate) fn at_hand(ask: &Ask, fields: Fields, values: Vec<Value>) -> Result<A
 /// `ownerRef.id` is within `ownerRef`.
 fn at<'v>(value: &'v Value, field: &str) -> &'v Value {
     field.split('.').fold(value, |value, part| value.get(part).unwrap_or(&Value::Null))
+}
+
+/// Numbers before texts, and each among its own kind.
+fn key(value: &Value) -> (i64, String) {
+    match value {
+        Value::Number(n) => (n.as_i64().unwrap_or(i64::MAX), n.to_string()),
+        other => (i64::MAX, text(other)),
+    }
 }
 
 fn text(value: &Value) -> String {

@@ -122,10 +122,14 @@ async fn give(ask: Ask) -> Result<Answer> {
     let wanted: Vec<VmId> = given.entities.iter().map(|id| read_id(id, Kind::Vm).map(VmId)).collect::<Result<_>>()?;
     let word = given.tag.trim().to_lowercase();
     let have: Vec<VmId> = tagged(&ask, &word).await?.iter().map(|vm| vm.id).collect();
+    let mut more = Vec::new();
+    // all of them are looked at before anything is done
     for id in wanted.iter().filter(|id| !have.contains(id)) {
-        let mut tags = tag::of_vm(ask.d(), &ask.actor, *id).await?;
+        more.push((*id, tag::of_vm(ask.d(), &ask.actor, *id).await?));
+    }
+    for (id, mut tags) in more {
         tags.push(word.clone());
-        tag::set(ask.d(), &ask.actor, *id, tags).await?;
+        tag::set(ask.d(), &ask.actor, id, tags).await?;
     }
     for id in have.iter().filter(|id| !wanted.contains(id)) {
         let mut tags = tag::of_vm(ask.d(), &ask.actor, *id).await?;

@@ -2,7 +2,7 @@
 use super::page::{Fields, asked, page, reference};
 use crate::{
     answer::Answer,
-    api::query::by_our_names,
+    api::{query::by_our_names, task::MEDIUM},
     ask::Ask,
     openapi::{Is, Schema, Told, sent},
     pending,
@@ -34,7 +34,7 @@ pub(crate) fn routes(routes: Routes) -> Routes {
         .get("/cloudapi/1.0.0/tasks/{id}", get)
         .told(Told::one("One task; the answer waits a moment for its end", "Task"))
         .delete("/cloudapi/1.0.0/tasks/{id}", cancel)
-        .told(Told::done("Wait for a task no longer"))
+        .told(Told::done("Take back what was asked for, where nothing of it was begun"))
 }
 
 pub(crate) fn schemas() -> Vec<Schema> {
@@ -82,7 +82,7 @@ fn write(ask: &Ask, t: &Task) -> Value {
         "status": t.status.key().to_uppercase(),
         "progress": t.progress,
         "details": t.message,
-        "owner": reference(&t.object_name, urn(&t.object_kind, t.object_id)),
+        "owner": reference(&t.object_name, urn(if t.medium { MEDIUM } else { &t.object_kind }, t.object_id)),
         "user": reference(&t.user_name, t.user.map(|user| user.urn())),
         "org": reference(&t.org_name, t.org.urn()),
         "startTime": stamp(t.started_at),

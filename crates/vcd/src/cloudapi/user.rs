@@ -171,9 +171,10 @@ async fn create(ask: Ask) -> Result<Answer> {
         limits: new.limits(Limits::default())?,
     };
     let password = Password::new(new.password.clone().unwrap_or_default());
-    let made = user::create(ask.d(), &ask.actor, org, NewUser { spec, password }).await.map_err(|e| e.rename(named))?;
-    let made = describe(&ask, made, new.description.as_deref()).await?;
-    let user = set_enabled(&ask, made, new.enabled).await?;
+    let description = new.description.as_deref().map(str::trim).unwrap_or_default().to_owned();
+    let besides = UserBesides { description, ..UserBesides::default() };
+    let new = NewUser { spec, password, besides, enabled: new.enabled.unwrap_or(true) };
+    let user = user::create(ask.d(), &ask.actor, org, new).await.map_err(|e| e.rename(named))?;
     let location = ask.base().cloudapi(format_args!("1.0.0/users/{}", user.id.urn()));
     Ok(answer(&user).created(location))
 }

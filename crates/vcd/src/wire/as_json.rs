@@ -92,7 +92,9 @@ fn value(e: &Element, parent: &str) -> Value {
     if parent == "QueryResultRecords" && e.name != "Link" && e.name != parent {
         out.insert("_type".into(), format!("QueryResult{}Type", e.name).into());
     }
-    for (name, text) in attributes {
+    // a Property has its value twice, as an attribute and as a child: the child stands for both
+    let beside = |name: &str| e.children.iter().any(|child| lower(&child.name) == name);
+    for (name, text) in attributes.into_iter().filter(|(name, _)| !beside(name)) {
         out.insert(name.to_owned(), scalar(name, text));
     }
     for child in &e.children {
@@ -134,6 +136,13 @@ fn lower(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_attribute_and_a_child_of_one_name_are_no_list() {
+        let text = r#"<Property key="site" value="north"><Label>Site</Label><Value value="north"/></Property>"#;
+        let json: Value = serde_json::from_str(&convert(text).expect("a document")).expect("JSON");
+        assert_eq!(json, serde_json::json!({"key": "site", "label": "Site", "value": {"value": "north"}}));
+    }
 
     #[test]
     fn records_are_a_list_with_the_name_of_their_type() {

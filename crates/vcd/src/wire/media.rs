@@ -46,6 +46,7 @@ vc! {
     NETWORK "network",
     NETWORK_CONFIG "networkConfigSection",
     NETWORK_CONNECTION "networkConnectionSection",
+    NETWORK_SECTION "networkSection",
     ORG "org",
     ORG_LIST "orgList",
     ORG_NETWORK "orgNetwork",

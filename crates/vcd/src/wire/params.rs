@@ -47,7 +47,8 @@ impl Params {
         let plain = ["==", "!=", "=gt=", "=ge=", "=lt=", "=le="].iter().any(|op| raw.contains(op));
         let filter = match plain || raw.is_empty() {
             true => Filter::parse_encoded(raw, decode)?,
-            false => Filter::parse_encoded(&decode(raw)?, decode)?,
+            // what was encoded as a whole may have been so within, one by one; a plus is one by then
+            false => Filter::parse_encoded(&decode(raw)?, percent_decode)?,
         };
         self.numbered(filter, ON_PAGE)
     }
@@ -82,9 +83,11 @@ impl Params {
 
 /// A value as people meant it.
 pub(crate) fn decode(text: &str) -> Result<String> {
-    let spaced = text.replace('+', " ");
-    let decoded = percent_decode_str(&spaced).decode_utf8();
-    match decoded {
+    percent_decode(&text.replace('+', " "))
+}
+
+fn percent_decode(text: &str) -> Result<String> {
+    match percent_decode_str(text).decode_utf8() {
         Ok(text) if !text.contains('\0') => Ok(text.into_owned()),
         _ => Err(Error::BadRequest("The address holds something that is no text.".into())),
     }
@@ -106,6 +109,19 @@ mod tests {
             let all: Vec<_> = q.filter.clauses().iter().map(|c| (c.field.clone(), c.op, c.value.text())).collect();
             let wanted = [("vdc", "http://h:8080/api/vdc/x"), ("name", "a b")];
             assert_eq!(all, wanted.map(|(f, v)| (f.to_owned(), Op::Is, v.to_owned())), "{query}");
+        }
+        let value = |query: &str| {
+            let q = Params::read(Some(query)).query().expect(query);
+            q.filter.clauses()[0].value.text()
+        };
+        for (query, wanted) in [
+            ("filter=name%3D%3Da%2Bb", "a+b"),
+            ("filter=name%3D%3Da+b", "a b"),
+            ("filter=name%3D%3Da%2520b", "a b"),
+            ("filter=name==a%2Bb", "a+b"),
+            ("filter=name%3D%3D50%25", "50%"),
+        ] {
+            assert_eq!(value(query), wanted, "{query}");
         }
         let q = Params::read(Some("filter=name%3D%3DvApp+Author%3Bid!%3Dx&pageSize=500&page=2&sortDesc=name")).fiql();
         let q = q.expect("readable");

@@ -1,6 +1,11 @@
 //! Hardware items as OVF has them: processors, memory, controllers, disks, network cards and CD drives. A caller opens the
 //! element (`ovf:Item` in a section, `Item` alone); these fill it, in the order of the schema.
-use model::{Error, Result, disk::Bus, nic::Adapter};
+use model::{
+    Error, Result,
+    disk::Bus,
+    nic::Adapter,
+    vm::{Allocation, Shares},
+};
 use std::fmt::Display;
 use xml::Writer;
 
@@ -69,28 +74,41 @@ pub(crate) fn adapter(adapter: Adapter) -> &'static str {
     }
 }
 
-pub(crate) fn cpu(w: &mut Writer, instance: u32, cpus: i32, cores_per_socket: i32) {
+/// `normal`: how many shares one of that size has where nobody set others. They are the weight, and 0 stands for them.
+pub(crate) fn cpu(w: &mut Writer, instance: u32, cpus: i32, cores_per_socket: i32, of: &Allocation, normal: i64) {
     w.text("rasd:AllocationUnits", "hertz * 10^6");
     w.text("rasd:Description", "Number of Virtual CPUs");
     w.text("rasd:ElementName", format_args!("{cpus} virtual CPU(s)"));
     w.text("rasd:InstanceID", instance);
-    w.text("rasd:Reservation", 0);
+    limit(w, of);
+    w.text("rasd:Reservation", of.reservation);
     w.text("rasd:ResourceType", 3);
     w.text("rasd:VirtualQuantity", cpus);
-    w.text("rasd:Weight", 0);
+    w.text("rasd:Weight", weight(of, normal));
     w.text_with("vmw:CoresPerSocket", &[("ovf:required", &"false")], cores_per_socket);
 }
 
-pub(crate) fn memory(w: &mut Writer, instance: u32, mb: i64) {
+pub(crate) fn memory(w: &mut Writer, instance: u32, mb: i64, of: &Allocation, normal: i64) {
     w.text("rasd:AllocationUnits", "byte * 2^20");
     w.text("rasd:Description", "Memory Size");
     w.text("rasd:ElementName", format_args!("{mb} MB of memory"));
     w.text("rasd:InstanceID", instance);
-    w.text("rasd:Reservation", 0);
+    limit(w, of);
+    w.text("rasd:Reservation", of.reservation);
     w.text("rasd:ResourceType", 4);
     w.text("rasd:VirtualQuantity", mb);
     w.text("rasd:VirtualQuantityUnits", "byte * 2^20");
-    w.text("rasd:Weight", 0);
+    w.text("rasd:Weight", weight(of, normal));
+}
+
+fn limit(w: &mut Writer, of: &Allocation) {
+    if let Some(limit) = of.limit {
+        w.text("rasd:Limit", limit);
+    }
+}
+
+fn weight(of: &Allocation, normal: i64) -> i64 {
+    if of.shares == Shares::Normal { 0 } else { of.shares.of(normal) }
 }
 
 /// The controller that disks of a bus hang on; `number` counts those of its kind.

@@ -58,8 +58,9 @@ pub(crate) fn vapp(vapp: &Vapp) -> Status {
     }
 }
 
+/// As its machines are: `vm_deployed`.
 pub(crate) fn vapp_deployed(vapp: &Vapp) -> bool {
-    vapp.vms.running + vapp.vms.suspended > 0 || (vapp.vms.all == 0 && vapp.empty_on)
+    vapp.vms.deployed > 0 || (vapp.vms.all == 0 && vapp.empty_on)
 }
 
 /// As a document shows it; lists say `template_word`.

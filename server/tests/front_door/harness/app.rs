@@ -15,7 +15,7 @@ use model::{
     org::{NewOrg, OrgSpec},
     quota::Limits,
     role::{Predefined, RoleForm},
-    user::{Password, UserSpec},
+    user::{NewUser, Password, UserSpec},
     vdc::VdcSpec,
 };
 use server::{
@@ -236,9 +236,10 @@ impl TestApp {
             role,
             limits: Limits::default(),
         };
+        let new = NewUser::of(spec, Password::default());
         let mut tx = self.domain.store.write(&operator).await.unwrap();
-        tx.user_insert(id, org, &spec, password_hash().await).await.unwrap();
-        tx.commit(Record::new(Action::UserCreate, org, id, name).after(&(&spec, ""))).await.unwrap();
+        tx.user_insert(id, org, &new, password_hash().await).await.unwrap();
+        tx.commit(Record::new(Action::UserCreate, org, id, name).after(&(&new, ""))).await.unwrap();
         id
     }
 

@@ -189,6 +189,10 @@ fn every_type_of_body_is_tried_with_any_words() {
         for asked in ["ask.xml(\"", "ask.xml_or_nothing(\""] {
             read.extend(code.split(asked).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
         }
+        for several in code.split("ask.xml_of(").skip(1) {
+            let roots = several.split(")?").next().unwrap().split("(\"").skip(1);
+            read.extend(roots.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        }
     }
     assert!(read.len() > 40, "the types of bodies are not found where they are read: {read:?}");
     let tried: BTreeSet<String> = BODIES.iter().map(|b| b.root.to_owned()).collect();

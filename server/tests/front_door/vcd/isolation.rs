@@ -132,6 +132,12 @@ async fn foreign(world: &World, whose: &str) -> String {
             after(&provider().await.get(&at).await.must(200).text, "/api/vAppTemplate/vm-")
         }
         "entity" => format!("urn:vcloud:vapp:{}", world.foreign(Kind::Vapp).await),
+        "token" => {
+            let name = world.app.actor(world.zebra.admin()).await.name;
+            let other = Program::sign_in(&world.app, "zebra", &name).await;
+            let made = other.post("/oauth/tenant/zebra/register", r#"{"client_name":"script"}"#).await.must(200);
+            made.json()["client_id"].as_str().unwrap().to_owned()
+        }
         "audit" => {
             world.app.db.text(&format!("select id::text from audit where org_id = '{}' limit 1", world.zebra.id)).await
         }
@@ -304,7 +310,14 @@ const IN_BODIES: &[(&str, &str, &str)] = &[
     ("POST /api/admin/org/{org}/users", "role", "<User name=\"x\"><Password>a long password 12</Password><IsEnabled>true</IsEnabled><Role href=\"http://h/api/admin/role/{other}\"/></User>"),
     ("POST /cloudapi/1.0.0/users", "role", r#"{"username":"x","password":"a long password 12","roleEntityRefs":[{"id":"urn:vcloud:role:{other}"}]}"#),
     ("POST /cloudapi/1.0.0/orgVdcNetworks", "vdc", r#"{"name":"x","networkType":"ISOLATED","ownerRef":{"id":"urn:vcloud:vdc:{other}"},"subnets":{"values":[{"gateway":"10.1.1.1","prefixLength":24,"ipRanges":{"values":[]}}]}}"#),
-    ("PUT /cloudapi/1.0.0/securityTags/tag", "vm", r#"{"tag":"x","entities":[{"id":"urn:vcloud:vm:{other}"}]}"#),
+    ("PUT /cloudapi/1.0.0/securityTags/tag", "vm", r#"{"tag":"x","entities":["urn:vcloud:vm:{other}"]}"#),
+    ("POST /api/vdc/{vdc}/action/createVm", "size", "<CreateVmParams name=\"x\"><CreateVm><VmSpecSection><NumCpus>1</NumCpus></VmSpecSection><ComputePolicy><VmSizingPolicy href=\"http://h/cloudapi/1.0.0/vdcComputePolicies/urn:vcloud:vdcComputePolicy:{other}\"/></ComputePolicy></CreateVm></CreateVmParams>"),
+    ("POST /api/vApp/vm-{vm}/action/reconfigureVm", "size", "<Vm name=\"x\"><ComputePolicy><VmSizingPolicy href=\"http://h/cloudapi/1.0.0/vdcComputePolicies/urn:vcloud:vdcComputePolicy:{other}\"/></ComputePolicy></Vm>"),
+    ("PUT /api/admin/vdc/{vdc}", "size", "<AdminVdc name=\"prod\"><DefaultComputePolicy href=\"http://h/cloudapi/1.0.0/vdcComputePolicies/urn:vcloud:vdcComputePolicy:{other}\"/></AdminVdc>"),
+    ("POST /api/vApp/vapp-{vapp}/action/recomposeVApp", "template", "<RecomposeVAppParams><CreateItem name=\"x\"><VmSpecSection><NumCpus>1</NumCpus></VmSpecSection><Media href=\"http://h/api/media/{other}\"/></CreateItem></RecomposeVAppParams>"),
+    ("POST /api/catalog/{catalog}/action/captureVApp", "template", "<CaptureVAppParams name=\"x\"><Source href=\"http://h/api/vApp/vapp-{own vapp}\"/><TargetCatalogItem href=\"http://h/api/catalogItem/{other}\"/></CaptureVAppParams>"),
+    ("POST /api/org/{org}/catalog/{catalog}/action/controlAccess", "user", "<ControlAccessParams><IsSharedToEveryone>false</IsSharedToEveryone><AccessSettings><AccessSetting><Subject href=\"http://h/api/admin/user/{other}\"/><AccessLevel>Change</AccessLevel></AccessSetting></AccessSettings></ControlAccessParams>"),
+    ("POST /oauth/tenant/acme/token", "token", "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&client_id={other}&assertion={token}"),
 ];
 
 /// Writes that come to nobody's id: they are refused to everybody by name.
@@ -330,9 +343,13 @@ async fn every_body_is_good_enough_to_come_as_far_as_the_id() {
 #[tokio::test]
 async fn ids_of_others_in_bodies_are_not_found_either() {
     let world = World::new().await;
+    let mut others = Vec::new();
+    for (_, whose, _) in IN_BODIES {
+        others.push(foreign(&world, whose).await);
+    }
     let untouched = world.zebra_rows().await;
     let program = Program::sign_in(&world.app, "acme", "an-admin").await;
-    for (send, whose, body) in IN_BODIES {
+    for ((send, whose, body), foreign) in IN_BODIES.iter().zip(others) {
         let (method, path) = send.split_once(' ').unwrap();
         let mut path = path.to_owned();
         // one's own, and new each time
@@ -340,7 +357,12 @@ async fn ids_of_others_in_bodies_are_not_found_either() {
             let kind = kind_of(&path[from + 1..to]).unwrap();
             path.replace_range(from..=to, &world.own(kind, "", false).await);
         }
-        let (foreign, missing) = (foreign(&world, whose).await, missing(whose));
+        let body = body.replace("{token}", &program.token);
+        let body = match body.contains("{own vapp}") {
+            true => body.replace("{own vapp}", &world.own(Kind::Vapp, "", false).await),
+            false => body,
+        };
+        let missing = missing(whose);
         let mut said = Vec::new();
         for id in [foreign.as_str(), missing.as_str()] {
             let one = program.call(method, &path, &body.replace("{other}", id)).await;

@@ -36,16 +36,14 @@ async fn a_token_is_good_until_its_session_ends_on_every_replica() {
 
 /// Another administrator, so that the first can go.
 async fn second(_: &TestApp) -> model::user::NewUser {
-    model::user::NewUser {
-        spec: model::user::UserSpec {
-            name: "second".into(),
-            full_name: String::new(),
-            email: String::new(),
-            role: model::role::Predefined::OrganizationAdministrator.id(),
-            limits: model::quota::Limits::default(),
-        },
-        password: model::user::Password::new(PASSWORD),
-    }
+    let spec = model::user::UserSpec {
+        name: "second".into(),
+        full_name: String::new(),
+        email: String::new(),
+        role: model::role::Predefined::OrganizationAdministrator.id(),
+        limits: model::quota::Limits::default(),
+    };
+    model::user::NewUser::of(spec, model::user::Password::new(PASSWORD))
 }
 
 #[tokio::test]

@@ -5,17 +5,16 @@ use super::{
 };
 use crate::{
     answer::Answer,
-    api::{task, vdc},
+    api::{catalog::own_items, task, vdc},
     ask::Ask,
     routes::Routes,
     wire::body::Read,
 };
-use domain::{catalog, item, org, task::Noted};
+use domain::{catalog, org, task::Noted};
 use model::{
-    Action, Kind, OrgId, Result,
+    Action, Error, Kind, OrgId, Result,
     decide::{Resource, authorize},
     org::{NewOrg, Org, OrgBesides, OrgSpec},
-    query::Numbered,
 };
 use std::time::Instant;
 
@@ -96,6 +95,9 @@ async fn delete(ask: Ask) -> Result<Answer> {
     let (force, recursive) = (ask.params().flag("force"), ask.params().flag("recursive"));
     let found = org::get(ask.d(), &ask.actor, id).await?;
     authorize(&ask.actor, Action::OrgDelete, Resource::Of(id))?;
+    if recursive && !found.is_provider {
+        can_be_emptied(&ask, &found).await?;
+    }
     if force && found.enabled && !found.is_provider {
         org::set_enabled(ask.d(), &ask.actor, id, false).await?;
     }
@@ -117,19 +119,30 @@ async fn empty(ask: &Ask, org: &Org, force: bool) -> Result<()> {
         domain::vdc::delete(d, actor, *id).await?;
     }
     for (id, _) in &names.catalogs {
-        loop {
-            let items =
-                catalog::query_templates(d, actor, Some(org.id), &Numbered::with("catalog", id.to_string())).await?;
-            // those that came from hubs go with their catalog
-            let own: Vec<_> = items.items.into_iter().filter(|t| t.source.is_empty()).collect();
-            if own.is_empty() {
-                break;
-            }
-            for one in own {
-                item::delete(d, actor, one.id).await?;
-            }
-        }
-        catalog::delete(d, actor, *id).await?;
+        let items = own_items(ask, &catalog::get(d, actor, *id).await?).await?;
+        catalog::delete_with(d, actor, *id, items).await?;
     }
     Ok(())
+}
+
+/// What would be refused in the end is refused before anything is gone.
+async fn can_be_emptied(ask: &Ask, org: &Org) -> Result<()> {
+    let names = org::names(ask.d(), &ask.actor, org).await?;
+    let mut needed = Vec::new();
+    if !names.vdcs.is_empty() {
+        needed.push(Action::VdcDelete);
+    }
+    if !names.catalogs.is_empty() {
+        needed.extend([Action::CatalogDelete, Action::TemplateDelete]);
+    }
+    needed.into_iter().try_for_each(|action| authorize(&ask.actor, action, Resource::Of(org.id)))?;
+    let lent = catalog::discs_elsewhere(ask.d(), &ask.actor, org.id).await?;
+    match lent.is_empty() {
+        true => Ok(()),
+        false => Err(Error::NotNow(format!(
+            "Not now: {} of {} is in a VM of another organization. Eject it there first.",
+            lent.join(", "),
+            org.name
+        ))),
+    }
 }

@@ -36,7 +36,7 @@ pub(super) async fn tasks(ask: &Ask, q: &Numbered) -> Result<Page> {
     Ok(Page::new(found.total, [], move |rows| {
         for t in &found.items {
             let (href, org) = (base.task(t.id), base.org(t.org));
-            let object = t.kind().and_then(|kind| thing(&base, kind, t.object_id)).map(|(href, ..)| href);
+            let object = t.kind().and_then(|kind| thing(&base, kind, t.object_id, t.medium)).map(|(href, ..)| href);
             let (object, owner) = (object.unwrap_or_default(), t.user.map(|id| base.user(id)).unwrap_or_default());
             let (started, ended) = (stamp(t.started_at), t.ended_at.map(stamp).unwrap_or_default());
             let (full, progress) = (t.title(), t.progress.unwrap_or_default());
@@ -69,7 +69,8 @@ pub(super) async fn events(ask: &Ask, q: &Numbered) -> Result<Page> {
     Ok(Page::new(found.total, [], move |rows| {
         for e in &found.items {
             let kind = Kind::parse(&e.object_kind);
-            let entity = kind.zip(e.object_id).and_then(|(kind, id)| thing(&base, kind, id)).map(|(href, ..)| href);
+            let entity =
+                kind.zip(e.object_id).and_then(|(kind, id)| thing(&base, kind, id, e.medium)).map(|(href, ..)| href);
             let (entity, at) = (entity.unwrap_or_default(), stamp(e.created_at));
             let urn = e.id.urn();
             // an event has no address of its own

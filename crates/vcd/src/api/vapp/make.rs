@@ -53,28 +53,20 @@ fn title(body: &Element) -> Result<&str> {
     name.ok_or_else(|| Error::BadRequest(format!("{} has no name.", body.name)))
 }
 
-/// Networks that are asked for with the vApp; those of the VDC become bridges of it.
-async fn bridge_all(ask: &Ask, asked: &Asked, body: &Element, shop: &Workshop) -> Result<()> {
-    let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) else { return Ok(()) };
-    networks::apply(ask, asked.vapp, &[], networks::read(section, &shop.reach)?).await
-}
-
 async fn instantiate(ask: Ask) -> Result<Answer> {
     let body = ask.xml("InstantiateVAppTemplateParams")?;
     let vdc: VdcId = ask.id(Kind::Vdc)?;
     let source = body.child("Source").ok_or_else(|| Error::BadRequest("It names no Source.".into()))?;
     let template = catalog::template(ask.d(), &ask.actor, referred(source, Kind::Template)?).await?;
     parts::askless(&template, &template.vms)?;
-    let shop = Workshop::of(&ask, vdc, None).await?;
-    // read before anything is made, so that what can't be had is said at once
-    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
-        networks::read(section, &shop.reach)?;
-    }
+    let mut shop = Workshop::of(&ask, vdc, None).await?;
+    let networks = shop.networks(&body)?;
     let on = body.flag("powerOn")?.unwrap_or(true) && body.flag("deploy")?.unwrap_or(true);
     let mut wanted = Deploy {
         name: title(&body)?.to_owned(),
         description: body.word("Description").unwrap_or_default().to_owned(),
         power_on: on,
+        networks,
         ..Deploy::default()
     };
     // machines keep the names that they have in the template
@@ -108,8 +100,6 @@ async fn instantiate(ask: Ask) -> Result<Answer> {
         wanted.each.insert(t.name.clone(), each);
     }
     let asked = vapp::deploy(ask.d(), &ask.actor, vdc, template.id, wanted).await?;
-    let bridged = bridge_all(&ask, &asked, &body, &shop).await;
-    or_nothing(&ask, &asked, bridged).await?;
     made(&ask, asked, "vdcInstantiateVapp").await
 }
 
@@ -158,10 +148,8 @@ fn of_this(template: &Template, source: &Element) -> Result<usize> {
 async fn compose(ask: Ask) -> Result<Answer> {
     let body = ask.xml("ComposeVAppParams")?;
     let vdc: VdcId = ask.id(Kind::Vdc)?;
-    let shop = Workshop::of(&ask, vdc, None).await?;
-    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
-        networks::read(section, &shop.reach)?;
-    }
+    let mut shop = Workshop::of(&ask, vdc, None).await?;
+    let networks = shop.networks(&body)?;
     let on = body.flag("powerOn")?.unwrap_or(false);
     let mut made_of: Vec<Part> = Vec::new();
     let mut copies: Vec<(VmId, &Element)> = Vec::new();
@@ -185,33 +173,29 @@ async fn compose(ask: Ask) -> Result<Answer> {
     let words = (title(&body)?, body.word("Description").unwrap_or_default());
     for (vm, item) in &copies {
         can::or_not_now(can::vm(&vm::get(ask.d(), &ask.actor, *vm).await?, Action::VmCopy))?;
-        // said here, before there is a vApp; its own networks are known only when there is one
-        if body.at(&["InstantiationParams", "NetworkConfigSection"]).is_none() {
-            wanted_copy(&ask, &shop, *vm, item, on).await?;
-        }
+        // said here, before there is a vApp
+        wanted_copy(&ask, &shop, *vm, item, on).await?;
     }
-    let asked = recompose::compose(ask.d(), &ask.actor, vdc, words, made_of).await?;
-    let filled = filled(&ask, &asked, &body, &shop, inserts, &copies, on).await;
+    let asked = recompose::compose(ask.d(), &ask.actor, vdc, words, &networks, made_of).await?;
+    let filled = filled(&ask, &asked, vdc, inserts, &copies, on).await;
     or_nothing(&ask, &asked, filled).await?;
     made(&ask, asked, "vdcComposeVapp").await
 }
 
-/// What comes into a vApp that is there: networks, discs, and machines that are copied.
+/// What comes into a vApp that is there: discs, and machines that are copied.
 async fn filled(
     ask: &Ask,
     asked: &Asked,
-    body: &Element,
-    shop: &Workshop,
+    vdc: VdcId,
     inserts: Vec<(String, TemplateId)>,
     copies: &[(VmId, &Element)],
     on: bool,
 ) -> Result<()> {
-    bridge_all(ask, asked, body, shop).await?;
     put_in(ask, asked.vapp, inserts).await?;
     if copies.is_empty() {
         return Ok(());
     }
-    let shop = Workshop::of(ask, shop.vdc, Some(asked.vapp)).await?;
+    let shop = Workshop::of(ask, vdc, Some(asked.vapp)).await?;
     for (from, item) in copies {
         let copy = wanted_copy(ask, &shop, *from, item, on).await?;
         brought(ask, asked.vapp, copy).await?;

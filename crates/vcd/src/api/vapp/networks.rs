@@ -2,7 +2,10 @@
 use super::{Shown, nothing};
 use crate::{
     answer::Answer,
-    api::vm::nics::{NO_NETWORK, VDC_NETWORK},
+    api::{
+        network::no_more_than_there_is,
+        vm::nics::{NO_NETWORK, VDC_NETWORK},
+    },
     ask::Ask,
     routes::Routes,
     wire::{
@@ -12,7 +15,10 @@ use crate::{
         media,
     },
 };
-use domain::{network, vapp, vapp_network};
+use domain::{
+    network, vapp,
+    vapp_network::{self, Networks},
+};
 use model::{
     Error, Kind, NetworkId, Result, VappId,
     network::{Network, NetworkForm, NetworkType},
@@ -172,10 +178,7 @@ async fn get(ask: Ask) -> Result<Answer> {
 
 async fn get_names(ask: Ask) -> Result<Answer> {
     let shown = super::shown(&ask, ask.id(Kind::Vapp)?).await?;
-    Ok(Answer::xml(
-        "application/vnd.vmware.vcloud.networkSection+xml",
-        document("ovf:NetworkSection", &[], |w| name_list(w, &shown)),
-    ))
+    Ok(Answer::xml(media::NETWORK_SECTION, document("ovf:NetworkSection", &[], |w| name_list(w, &shown))))
 }
 
 /// A network that a section asks for.
@@ -209,6 +212,7 @@ fn one(name: &str, config: &Element, reach: &[Network]) -> Result<(String, Wante
     let Some(c) = config.child("Configuration") else {
         return Err(Error::BadRequest(format!("The network {shown} has no Configuration.")));
     };
+    no_more_than_there_is(name, Some(c), c.at(&["Features", "DhcpService"]))?;
     if let Some(parent) = c.child("ParentNetwork") {
         if c.word("FenceMode") == Some("natRouted") {
             return Err(Error::NotNow(format!("Not now: the network {shown} can be bridged, and not fenced.")));
@@ -260,6 +264,22 @@ pub(crate) fn prefix_of(mask: &str) -> Result<String> {
         Some(bits) => Ok(bits.leading_ones().to_string()),
         None => Err(Error::BadRequest(format!("“{}” is no Netmask, such as 255.255.255.0.", crate::ask::shown(mask)))),
     }
+}
+
+/// Those that are not there yet, to be made with what else is asked for, and those that are.
+pub(crate) fn new_ones(
+    wanted: Vec<(String, Wanted)>,
+    now: &[(Uuid, Network, bool)],
+) -> (Networks, Vec<(String, Wanted)>) {
+    let (mut new, mut there) = (Networks::default(), Vec::new());
+    for (name, one) in wanted {
+        match one {
+            one if now.iter().any(|(id, n, _)| one.is(&name, *id, n)) => there.push((name, one)),
+            Wanted::Bridge(network) => new.bridges.push(network),
+            Wanted::Inside(form, _) => new.inside.push((NetworkId(Uuid::now_v7()), *form)),
+        }
+    }
+    (new, there)
 }
 
 /// Everything is looked at before anything is changed: the list is all networks as they are to be.

@@ -1,6 +1,7 @@
 //! Machines as clients ask for them: from a template's machine, from one that there is, or described as a whole.
+use super::networks;
 use crate::{
-    api::vm::{guest, nics, reconfigure, sizing, slots},
+    api::vm::{guest, nics, reconfigure, sizing, slots, spec::of_item},
     ask::Ask,
     wire::{
         body::Read,
@@ -12,15 +13,16 @@ use domain::{
     catalog,
     recompose::Part,
     vapp::{Deploy, Each, Guest, Size, check_parameters, machine},
+    vapp_network::Networks,
     vm,
 };
 use model::{
-    Error, Kind, Problems, Result, TemplateId, VappId, VdcId, VmId,
+    Action, Error, Kind, Problems, Result, TemplateId, VappId, VdcId, VmId, can,
     network::Network,
     query::{Clause, Filter, MOST_ON_PAGE, Numbered, Op, Value, last_uuid},
     storage::VdcPolicy,
     template::{Template, TemplateVm},
-    vm::{Besides, Disk, Power, VmSpec},
+    vm::{Allocation, Besides, Disk, Power, VmSpec},
 };
 use uuid::Uuid;
 use xml::Element;
@@ -78,6 +80,23 @@ impl Workshop {
         Ok(Workshop { reach, profiles: crate::api::vm::profiles(ask, vdc).await?, vdc })
     }
 
+    /// The networks that a body asks for with its vApp. From here on machines can be on them, as on those that are there.
+    pub(crate) fn networks(&mut self, body: &Element) -> Result<Networks> {
+        let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) else {
+            return Ok(Networks::default());
+        };
+        let (new, _) = networks::new_ones(networks::read(section, &self.reach)?, &[]);
+        self.expect(&new)?;
+        Ok(new)
+    }
+
+    pub(crate) fn expect(&mut self, new: &Networks) -> Result<()> {
+        for (id, form) in &new.inside {
+            self.reach.insert(0, Network::to_come(*id, self.vdc, form.clone().check()?));
+        }
+        Ok(())
+    }
+
     fn policy(&self, e: &Element) -> Result<String> {
         let Some(profile) = e.child("StorageProfile") else { return Ok(String::new()) };
         let Some(id) = profile.id() else { return Ok(String::new()) };
@@ -106,6 +125,13 @@ pub(crate) async fn wishes(ask: &Ask, shop: &Workshop, item: &Element, params: O
             nics = Some(nics::read(section, &shop.reach)?);
         }
         for item in params.child("VirtualHardwareSection").into_iter().flat_map(|s| s.all("Item")) {
+            if matches!(item.word("ResourceType"), Some("3" | "4"))
+                && of_item(item, Allocation::default(), 0)? != Allocation::default()
+            {
+                return Err(Error::BadRequest(
+                    "Reservation, Limit and Weight of a VM are set when it is there, with reconfigureVm: leave them out here.".into(),
+                ));
+            }
             match item.word("ResourceType") {
                 Some("3") => size.cpus = item.number("VirtualQuantity")?,
                 Some("4") => size.memory_mb = item.number("VirtualQuantity")?,
@@ -179,6 +205,7 @@ pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool)
     for settings in spec.child("DiskSection").into_iter().flat_map(|s| s.all("DiskSettings")) {
         let size_mb: i64 =
             settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
+        slots::no_iops(settings)?;
         let adapter = settings.word("AdapterType").unwrap_or_default();
         let bus = rasd::bus_of_adapter(adapter)?;
         let slot = slots::asked(settings, adapter)?;
@@ -223,6 +250,11 @@ pub(crate) async fn described(ask: &Ask, shop: &Workshop, e: &Element, on: bool)
         ..VmSpec::default()
     };
     let disc = e.child("Media").and_then(Read::id).map(TemplateId);
+    if let Some(disc) = disc {
+        // it is put in when the machine is there, and what can't be is said before
+        let disc = catalog::template(ask.d(), &ask.actor, disc).await?;
+        can::or_not_now(can::template(&disc, Action::VmMediaInsert))?;
+    }
     Ok((Part { template: None, spec: vm, guest }, disc))
 }
 

@@ -19,6 +19,7 @@ use domain::{
     moves::{self, Arrival},
     recompose::{self, Change},
     vapp::{self, Size},
+    vapp_network::Networks,
     vm,
 };
 use model::{
@@ -35,18 +36,23 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 
 async fn recompose(ask: Ask) -> Result<Answer> {
     // seed clients send a single machine here
-    let body = match ask.xml("RecomposeVAppParams") {
-        Ok(body) => body,
-        Err(e) => match ask.xml("CreateVmParams") {
-            Ok(single) => as_recompose(&single)?,
-            Err(_) => return Err(e),
-        },
-    };
+    let body = ask.xml_of(&[("CreateVmParams", &["CreateVm"]), ("RecomposeVAppParams", &[])])?;
+    let body = if body.name == "CreateVmParams" { as_recompose(&body)? } else { body };
     let id: VappId = ask.id(Kind::Vapp)?;
     let v = vapp::get(ask.d(), &ask.actor, id).await?;
-    let shop = Workshop::of(&ask, v.vdc, Some(id)).await?;
+    let mut shop = Workshop::of(&ask, v.vdc, Some(id)).await?;
     let on = body.on("powerOn")?;
+    // here networks are added, and none is taken away
+    let (mut now, mut there) = (Vec::new(), Vec::new());
+    let mut networks = Networks::default();
+    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
+        now = networks::of(&ask, &v, &vapp::with_vms(ask.d(), &ask.actor, id).await?.1).await?;
+        (networks, there) = networks::new_ones(networks::read(section, &shop.reach)?, &now);
+        now.retain(|(_, n, _)| there.iter().any(|(name, _)| name == n.name()));
+        shop.expect(&networks)?;
+    }
     let mut change = Change {
+        networks,
         name: body.attr("name").map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned),
         description: body.child("Description").map(|d| d.text.trim().to_owned()),
         ..Change::default()
@@ -74,16 +80,9 @@ async fn recompose(ask: Ask) -> Result<Answer> {
         can::or_not_now(can::vm_stopped(&vm::get(ask.d(), &ask.actor, vm).await?))?;
         change.remove.push(vm);
     }
-    if let Some(section) = body.at(&["InstantiationParams", "NetworkConfigSection"]) {
-        let (_, vms) = vapp::with_vms(ask.d(), &ask.actor, id).await?;
-        let mut now = networks::of(&ask, &v, &vms).await?;
-        let wanted = networks::read(section, &shop.reach)?;
-        // here networks are added, and none is taken away
-        now.retain(|(_, n, _)| wanted.iter().any(|(name, _)| name == n.name()));
-        networks::apply(&ask, id, &now, wanted).await?;
-    }
-    let alone =
-        change.add.is_empty() && change.remove.is_empty() && change.name.is_none() && change.description.is_none();
+    networks::apply(&ask, id, &now, there).await?;
+    let words = change.name.is_some() || change.description.is_some();
+    let alone = change.add.is_empty() && change.remove.is_empty() && change.networks.is_empty() && !words;
     let mut last = None;
     if !alone || copies.is_empty() {
         last = recompose::recompose(ask.d(), &ask.actor, id, change).await?;

@@ -5,7 +5,7 @@ use crate::{
     api::{provider, task},
     ask::{Ask, referred, shown},
     routes::Routes,
-    wire::{body::Read, units::cpus},
+    wire::{body::Read, href::no_sizing, units::cpus},
 };
 use domain::{disk, network, sizing, storage, task::Noted, vapp, vdc};
 use model::{
@@ -13,6 +13,7 @@ use model::{
     decide::{Resource, authorize},
     query::Numbered,
     quota::Limits,
+    sizing::VdcSizing,
     vdc::{AllocationModel, Vdc, VdcBesides, VdcSpec},
 };
 use std::time::{Duration, Instant};
@@ -167,6 +168,8 @@ async fn edit(ask: Ask) -> Result<Answer> {
         limits: limits(&body, &current.limits)?,
         ..current.clone()
     };
+    let sizes = sizing::choices(ask.d(), &[id]).await?;
+    let default = default_size(&body, &sizes)?;
     if spec != current {
         vdc::edit(ask.d(), &ask.actor, id, now.version, spec).await?;
     }
@@ -174,16 +177,24 @@ async fn edit(ask: Ask) -> Result<Answer> {
     if let Some(enabled) = body.flag("IsEnabled")?.filter(|on| *on != now.enabled) {
         vdc::set_enabled(ask.d(), &ask.actor, id, enabled).await?;
     }
-    let default = body.id_of("DefaultComputePolicy").map(SizingId);
-    let sizes = sizing::choices(ask.d(), &[id]).await?;
     let chosen = sizes.iter().find(|s| s.is_default).map(|s| s.id);
-    // one that the VDC does not have stands for none: any size is right
-    let default = default.map(|d| Some(d).filter(|d| sizes.iter().any(|s| s.id == *d)));
     if let Some(default) = default.filter(|d| *d != chosen) {
         let all = sizes.iter().map(|s| s.id).collect();
         sizing::set_for_vdc(ask.d(), &ask.actor, id, all, default).await?;
     }
     task::accepted_about(&ask, Action::VdcEdit, noted(&now)).await
+}
+
+/// The size that its VMs are to have where none is asked for, if the body names one. The policy that stands for any size is none.
+fn default_size(body: &Element, sizes: &[VdcSizing]) -> Result<Option<Option<SizingId>>> {
+    match body.id_of("DefaultComputePolicy") {
+        None => Ok(None),
+        Some(id) if id == no_sizing() => Ok(Some(None)),
+        Some(id) => match sizes.iter().find(|s| s.id.0 == id) {
+            Some(size) => Ok(Some(Some(size.id))),
+            None => Err(Error::NotFound(Kind::SizingPolicy)),
+        },
+    }
 }
 
 /// What is so already is so.

@@ -108,14 +108,43 @@ async fn set(ask: Ask) -> Result<Answer> {
     }
 }
 
-/// None: it is so already.
-pub(crate) async fn customize(ask: &Ask, id: VmId, section: &Element) -> Result<Option<TaskId>> {
-    let (vm, now) = told::get(ask.d(), &ask.actor, id).await?;
-    let (wished, name) = read(section, &now)?;
-    if wished == now && name.as_ref().is_none_or(|n| *n == vm.computer_name) {
+/// What its sections say to its guest, with the name of its computer where another is wished; None: it is told that already.
+pub(crate) async fn wished(
+    ask: &Ask,
+    id: VmId,
+    customization: Option<&Element>,
+    products: Option<&Element>,
+) -> Result<Option<(GuestSettings, Option<String>)>> {
+    if customization.is_none() && products.is_none() {
         return Ok(None);
     }
-    told::set(ask.d(), &ask.actor, id, vm.version, name.as_deref().unwrap_or_default(), wished).await
+    let (vm, now) = told::get(ask.d(), &ask.actor, id).await?;
+    let (mut wished, name) = match customization {
+        Some(section) => read(section, &now)?,
+        None => (now.clone(), None),
+    };
+    if let Some(list) = products {
+        wished.properties = read_products(list, &now.properties)?;
+    }
+    let name = name.filter(|name| *name != vm.computer_name);
+    Ok((wished != now || name.is_some()).then_some((wished, name)))
+}
+
+/// None: it is so already.
+pub(crate) async fn customize(ask: &Ask, id: VmId, section: &Element) -> Result<Option<TaskId>> {
+    match wished(ask, id, Some(section), None).await? {
+        Some(wished) => tell(ask, id, wished).await,
+        None => Ok(None),
+    }
+}
+
+pub(crate) async fn tell(
+    ask: &Ask,
+    id: VmId,
+    (wished, name): (GuestSettings, Option<String>),
+) -> Result<Option<TaskId>> {
+    let version = domain::vm::get(ask.d(), &ask.actor, id).await?.version;
+    told::set(ask.d(), &ask.actor, id, version, name.as_deref().unwrap_or_default(), wished).await
 }
 
 /// As far as we know: whether its guest has been started since it was last told something.
@@ -173,7 +202,7 @@ pub(crate) fn read_products(list: &Element, now: &[Property]) -> Result<Vec<Prop
     let one = |p: &Element| {
         let key = p.attr("key").map(str::trim).filter(|k| !k.is_empty());
         let key = key.ok_or_else(|| Error::BadRequest("A Property has no key.".into()))?;
-        let value = p.child("Value").and_then(|v| v.attr("value")).or_else(|| p.attr("value")).unwrap_or_default();
+        let value = p.all("Value").find_map(|v| v.attr("value")).or_else(|| p.attr("value")).unwrap_or_default();
         let known = now.iter().find(|k| k.key == key).cloned();
         let fresh = || Property {
             key: key.to_owned(),
@@ -200,10 +229,8 @@ async fn set_products(ask: Ask) -> Result<Answer> {
 
 /// None: it is so already.
 pub(crate) async fn put_products(ask: &Ask, id: VmId, list: &Element) -> Result<Option<TaskId>> {
-    let (vm, now) = told::get(ask.d(), &ask.actor, id).await?;
-    let wished = GuestSettings { properties: read_products(list, &now.properties)?, ..now.clone() };
-    if wished == now {
-        return Ok(None);
+    match wished(ask, id, None, Some(list)).await? {
+        Some(wished) => tell(ask, id, wished).await,
+        None => Ok(None),
     }
-    told::set(ask.d(), &ask.actor, id, vm.version, "", wished).await
 }

@@ -1,7 +1,9 @@
 //! A machine's virtual hardware: all of it, and its processors, memory, disks, network cards and discs by themselves.
 use super::{
     Shown, nics, profile,
+    reconfigure::{self, Change},
     slots::{self, placed},
+    spec,
 };
 use crate::{
     answer::Answer,
@@ -17,11 +19,17 @@ use crate::{
 };
 use domain::{disk, vm};
 use model::{
-    Action, DiskId, Error, Kind, Result, TaskId, VmId,
+    Action, DiskId, Error, Kind, Result,
     disk::{DiskSpec, Slot},
+    nic::NicSpec,
+    query::last_uuid,
     vm::{Besides, Vm},
 };
-use std::{collections::BTreeMap, fmt::Display};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
+use uuid::Uuid;
 use xml::{Element, Writer};
 
 pub(crate) fn routes(routes: Routes) -> Routes {
@@ -63,15 +71,15 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown) {
         w.text("vssd:ElementName", "Virtual Hardware Family");
         w.text("vssd:InstanceID", 0);
         w.text("vssd:VirtualSystemIdentifier", &vm.name);
-        w.text("vssd:VirtualSystemType", super::spec::hardware_version(vm));
+        w.text("vssd:VirtualSystemType", spec::hardware_version(vm));
     });
     for nic in &vm.nics {
         w.el("ovf:Item", &[], |w| card(w, nic));
     }
     controllers_and_disks(w, "ovf:Item", ask, shown);
     discs(w, "ovf:Item", ask, vm);
-    w.el("ovf:Item", &[], |w| rasd::cpu(w, CPU, vm.cpus, cores(vm)));
-    w.el("ovf:Item", &[], |w| rasd::memory(w, MEMORY, vm.memory_mb));
+    w.el("ovf:Item", &[], |w| cpu_item(w, vm));
+    w.el("ovf:Item", &[], |w| memory_item(w, vm));
     let href = format!("{}/virtualHardwareSection/", ask.base().vm(vm.id));
     link(w, "edit", &href, media::VIRTUAL_HARDWARE);
     for (part, kind) in [("cpu", media::RASD_ITEM), ("memory", media::RASD_ITEM), ("disks", media::RASD_ITEMS)] {
@@ -84,6 +92,14 @@ fn content(w: &mut Writer, ask: &Ask, shown: &Shown) {
 
 pub(crate) fn cores(vm: &Vm) -> i32 {
     vm.built().cores_per_socket.max(1)
+}
+
+fn cpu_item(w: &mut Writer, vm: &Vm) {
+    rasd::cpu(w, CPU, vm.cpus, cores(vm), &vm.besides.cpu, spec::cpu_shares(vm));
+}
+
+fn memory_item(w: &mut Writer, vm: &Vm) {
+    rasd::memory(w, MEMORY, vm.memory_mb, &vm.besides.memory, spec::memory_shares(vm));
 }
 
 fn card(w: &mut Writer, nic: &model::nic::Nic) {
@@ -152,34 +168,84 @@ async fn get(ask: Ask) -> Result<Answer> {
     Ok(Answer::xml(media::VIRTUAL_HARDWARE, text))
 }
 
+/// What a section of hardware asks for, read and compared before anything is done.
+pub(crate) struct Hardware {
+    pub(crate) besides: Besides,
+    pub(crate) size: (i32, i64),
+    /// None: as they are.
+    pub(crate) disks: Option<Disks>,
+    pub(crate) cards: Option<Vec<NicSpec>>,
+}
+
+impl Hardware {
+    /// As it is.
+    pub(crate) fn of(vm: &Vm) -> Hardware {
+        Hardware { besides: vm.besides.clone(), size: (vm.cpus, vm.memory_mb), disks: None, cards: None }
+    }
+}
+
+/// All disks as they are to be: those that are known by their ids, and new ones without.
+pub(crate) type Disks = Vec<(Option<DiskId>, DiskSpec)>;
+
 /// The extra settings and the hardware in it. Disks and cards that are not among its items go, where it names any of their kind
-/// or is the whole of the hardware; what is as it was changes nothing.
+/// or is the whole of the hardware.
+pub(crate) async fn read(ask: &Ask, vm: &Vm, section: &Element) -> Result<Hardware> {
+    let item = |kind: &str| section.all("Item").find(|i| i.word("ResourceType") == Some(kind));
+    let mut out = Hardware { besides: extra_settings(section, vm)?, ..Hardware::of(vm) };
+    if let Some(item) = item("3") {
+        processors(vm, item, &mut out)?;
+    }
+    if let Some(item) = item("4") {
+        memory(vm, item, &mut out)?;
+    }
+    let whole = item("3").is_some() && item("4").is_some();
+    if whole || item("17").is_some() {
+        out.disks = disks_as(vm, section)?;
+    }
+    if whole || item("10").is_some() {
+        out.cards = nics::changed(vm, &nics::from_items(ask, vm, section).await?);
+    }
+    if whole || item("15").is_some() {
+        same_discs(ask, vm, section)?;
+    }
+    Ok(out)
+}
+
+fn processors(vm: &Vm, item: &Element, out: &mut Hardware) -> Result<()> {
+    out.size.0 = quantity(item)?;
+    if let Some(n) = item.number("CoresPerSocket")?.filter(|n| *n != cores(vm)) {
+        out.besides.cores_per_socket = Some(reconfigure::some_cores(n)?);
+    }
+    out.besides.cpu = spec::of_item(item, vm.besides.cpu, spec::cpu_shares(vm))?;
+    Ok(())
+}
+
+fn memory(vm: &Vm, item: &Element, out: &mut Hardware) -> Result<()> {
+    out.size.1 = quantity(item)?;
+    out.besides.memory = spec::of_item(item, vm.besides.memory, spec::memory_shares(vm))?;
+    Ok(())
+}
+
+/// Discs come and go by actions of their own.
+fn same_discs(ask: &Ask, vm: &Vm, section: &Element) -> Result<()> {
+    let drives = section.all("Item").filter(|i| i.word("ResourceType") == Some("15"));
+    let said: BTreeSet<Uuid> = drives.filter_map(|i| last_uuid(i.word("HostResource")?)).collect();
+    let there: BTreeSet<Uuid> = vm.discs().filter(|d| !d.leaving).filter_map(|d| d.media).map(|id| id.0).collect();
+    match said == there {
+        true => Ok(()),
+        false => Err(Error::BadRequest(format!(
+            "The discs of {} are not changed with its hardware. Put them in and take them out with {}/media/action/insertMedia and ejectMedia.",
+            vm.name,
+            ask.base().vm(vm.id)
+        ))),
+    }
+}
+
 async fn set(ask: Ask) -> Result<Answer> {
     let body = ask.xml("VirtualHardwareSection")?;
     let vm = found(&ask).await?;
-    let besides = extra_settings(&body, &vm)?;
-    let mut last = None;
-    if besides != vm.besides {
-        last = vm::keep(ask.d(), &ask.actor, vm.id, besides).await?;
-    }
-    let item = |kind: &str| body.all("Item").find(|i| i.word("ResourceType") == Some(kind));
-    let (processors, memory) = (item("3"), item("4"));
-    let whole = processors.is_some() && memory.is_some();
-    let cpus = processors.map(quantity).transpose()?;
-    let cores = processors.map(|i| i.number("CoresPerSocket")).transpose()?.flatten();
-    let memory = memory.map(quantity).transpose()?;
-    last = super::reconfigure::resized(&ask, vm.id, cpus, memory, cores).await?.or(last);
-    if whole || item("17").is_some() {
-        last = disks_as(&ask, &found(&ask).await?, &body).await?.or(last);
-    }
-    if whole || item("10").is_some() {
-        let wanted = nics::from_items(&ask, vm.id, &body).await?;
-        last = nics::set_nics(&ask, &found(&ask).await?, wanted).await?.or(last);
-    }
-    match last {
-        Some(task) => task::accepted(&ask, Some(task)).await,
-        None => super::reconfigure::nothing(&ask, &vm).await,
-    }
+    let wanted = read(&ask, &vm, &body).await?;
+    reconfigure::carry_out(&ask, &vm, Change::of_hardware(&vm, wanted)).await
 }
 
 fn extra_settings(body: &Element, vm: &Vm) -> Result<Besides> {
@@ -201,7 +267,7 @@ fn extra_settings(body: &Element, vm: &Vm) -> Result<Besides> {
 /// 202, whether or not anything was new.
 pub(crate) async fn keep(ask: &Ask, vm: &Vm, besides: Besides) -> Result<Answer> {
     if besides == vm.besides {
-        return super::reconfigure::nothing(ask, vm).await;
+        return reconfigure::nothing(ask, vm).await;
     }
     let task = vm::keep(ask.d(), &ask.actor, vm.id, besides).await?;
     task::accepted(ask, task).await
@@ -218,11 +284,11 @@ async fn item(ask: Ask, part: &'static str, fill: fn(&mut Writer, &Vm)) -> Resul
 }
 
 async fn get_cpu(ask: Ask) -> Result<Answer> {
-    item(ask, "cpu", |w, vm| rasd::cpu(w, CPU, vm.cpus, cores(vm))).await
+    item(ask, "cpu", cpu_item).await
 }
 
 async fn get_memory(ask: Ask) -> Result<Answer> {
-    item(ask, "memory", |w, vm| rasd::memory(w, MEMORY, vm.memory_mb)).await
+    item(ask, "memory", memory_item).await
 }
 
 fn quantity<T: std::str::FromStr>(body: &Element) -> Result<T> {
@@ -232,15 +298,17 @@ fn quantity<T: std::str::FromStr>(body: &Element) -> Result<T> {
 async fn set_cpu(ask: Ask) -> Result<Answer> {
     let body = ask.xml("Item")?;
     let vm = found(&ask).await?;
-    let cpus: i32 = quantity(&body)?;
-    let cores: Option<i32> = body.number("CoresPerSocket")?;
-    super::reconfigure::resize(&ask, vm.id, Some(cpus), None, cores).await
+    let mut wanted = Hardware::of(&vm);
+    processors(&vm, &body, &mut wanted)?;
+    reconfigure::carry_out(&ask, &vm, Change::of_hardware(&vm, wanted)).await
 }
 
 async fn set_memory(ask: Ask) -> Result<Answer> {
     let body = ask.xml("Item")?;
-    let mb: i64 = quantity(&body)?;
-    super::reconfigure::resize(&ask, ask.id(Kind::Vm)?, None, Some(mb), None).await
+    let vm = found(&ask).await?;
+    let mut wanted = Hardware::of(&vm);
+    memory(&vm, &body, &mut wanted)?;
+    reconfigure::carry_out(&ask, &vm, Change::of_hardware(&vm, wanted)).await
 }
 
 async fn list(ask: Ask, part: &'static str, fill: impl FnOnce(&mut Writer, &Ask, &Shown)) -> Result<Answer> {
@@ -280,18 +348,17 @@ async fn get_cards(ask: Ask) -> Result<Answer> {
 async fn set_disks(ask: Ask) -> Result<Answer> {
     let body = ask.xml("RasdItemsList")?;
     let vm = found(&ask).await?;
-    match disks_as(&ask, &vm, &body).await? {
-        Some(task) => task::accepted(&ask, Some(task)).await,
-        None => super::reconfigure::nothing(&ask, &vm).await,
+    match disks_as(&vm, &body)? {
+        Some(disks) => task::accepted(&ask, disk::set_all(ask.d(), &ask.actor, vm.id, disks).await?).await,
+        None => reconfigure::nothing(&ask, &vm).await,
     }
 }
 
-/// All disks as they are to be: those that are known keep what they have, others are new, and what is missing goes. None: they
-/// are so already.
-async fn disks_as(ask: &Ask, vm: &Vm, list: &Element) -> Result<Option<TaskId>> {
+/// Those that are known keep what they have, others are new, and what is missing goes. None: they are so already.
+fn disks_as(vm: &Vm, list: &Element) -> Result<Option<Disks>> {
     let known = placed(vm);
     let mut changed = false;
-    let mut wanted: Vec<(Option<DiskId>, DiskSpec)> = Vec::new();
+    let mut wanted = Disks::new();
     let mut taken: Vec<Slot> = known.iter().map(|p| p.slot).collect();
     for item in list.all("Item").filter(|i| i.word("ResourceType") == Some("17")) {
         let host = item.child("HostResource").ok_or_else(|| Error::BadRequest("A disk has no HostResource.".into()))?;
@@ -317,13 +384,13 @@ async fn disks_as(ask: &Ask, vm: &Vm, list: &Element) -> Result<Option<TaskId>> 
     if !changed && wanted.len() == known.iter().filter(|p| !p.disk.independent).count() {
         return Ok(None);
     }
-    disk::set_all(ask.d(), &ask.actor, vm.id, wanted).await
+    Ok(Some(wanted))
 }
 
 /// The cards by their items; the network connection section says more about them.
 async fn set_cards(ask: Ask) -> Result<Answer> {
     let body = ask.xml("RasdItemsList")?;
-    let id: VmId = ask.id(Kind::Vm)?;
-    let nics = nics::from_items(&ask, id, &body).await?;
-    nics::apply(&ask, id, nics, Action::VmNics).await
+    let vm = found(&ask).await?;
+    let nics = nics::from_items(&ask, &vm, &body).await?;
+    nics::apply(&ask, vm.id, nics, Action::VmNics).await
 }

@@ -100,6 +100,11 @@ async fn delete(ask: Ask) -> Result<Answer> {
 /// The sizing policy that a machine's description names, which must be one of its VDC. None: it names none, the one that stands for
 /// none, or the one that the machine has.
 pub(crate) async fn sizing(ask: &Ask, vdc: VdcId, e: &Element, now: Option<SizingId>) -> Result<Option<SizingId>> {
+    let place = e.at(&["ComputePolicy", "VmPlacementPolicy"]);
+    if place.is_some_and(|p| ["href", "id", "name"].iter().any(|word| p.attr(word).is_some_and(|w| !w.is_empty()))) {
+        let why = "VMs have no VmPlacementPolicy: their VDC says where they go. Leave it out, or choose another VDC.";
+        return Err(Error::BadRequest(why.into()));
+    }
     let named = e.at(&["ComputePolicy", "VmSizingPolicy"]).and_then(Read::id).filter(|id| *id != no_sizing());
     let Some(id) = named.map(SizingId).filter(|id| Some(*id) != now) else { return Ok(None) };
     let choices = domain::sizing::choices(ask.d(), &[vdc]).await?;

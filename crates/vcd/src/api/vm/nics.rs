@@ -185,8 +185,7 @@ pub(crate) fn attach(name: &str, reach: &[Network]) -> Result<Attach> {
 }
 
 /// The same from hardware items: those that are known stay, with another network where that is said.
-pub(crate) async fn from_items(ask: &Ask, id: VmId, list: &Element) -> Result<Vec<NicSpec>> {
-    let vm = vm::get(ask.d(), &ask.actor, id).await?;
+pub(crate) async fn from_items(ask: &Ask, vm: &Vm, list: &Element) -> Result<Vec<NicSpec>> {
     let reach = reach(ask, vm.vdc, Some(vm.vapp)).await?;
     let cards = list.all("Item").filter(|i| i.word("ResourceType") == Some("10"));
     let one = |item: &Element| {
@@ -249,17 +248,23 @@ pub(crate) fn kept(vm: &Vm, nics: &[NicSpec]) -> Vec<NicSpec> {
     nics
 }
 
-/// None: they are so already.
-pub(crate) async fn set_nics(ask: &Ask, vm: &Vm, nics: Vec<NicSpec>) -> Result<Option<model::TaskId>> {
-    let nics = kept(vm, &nics);
+/// As they are to be; None: they are so already.
+pub(crate) fn changed(vm: &Vm, nics: &[NicSpec]) -> Option<Vec<NicSpec>> {
+    let nics = kept(vm, nics);
     let same = |a: &NicSpec, b: &NicSpec| {
         let address = a.mode != IpMode::Manual || a.address == b.address;
         (a.index, a.attach, a.mode, &a.mac, a.connected, a.primary, a.adapter)
             == (b.index, b.attach, b.mode, &b.mac, b.connected, b.primary, b.adapter)
             && address
     };
-    if nics.len() == vm.nics.len() && nics.iter().zip(&vm.nics).all(|(a, b)| same(a, &b.spec)) {
-        return Ok(None);
+    let all_same = nics.len() == vm.nics.len() && nics.iter().zip(&vm.nics).all(|(a, b)| same(a, &b.spec));
+    (!all_same).then_some(nics)
+}
+
+/// None: they are so already.
+pub(crate) async fn set_nics(ask: &Ask, vm: &Vm, nics: Vec<NicSpec>) -> Result<Option<model::TaskId>> {
+    match changed(vm, &nics) {
+        Some(nics) => nic::set(ask.d(), &ask.actor, vm.id, vm.version, nics).await,
+        None => Ok(None),
     }
-    nic::set(ask.d(), &ask.actor, vm.id, vm.version, nics).await
 }

@@ -1,6 +1,8 @@
 //! A machine changed as a whole: what the body says is changed, and what it leaves out stays.
 use super::{
-    guest, nics, sections,
+    guest,
+    hardware::{self, Disks, Hardware},
+    nics, sections,
     slots::{self, Placed, placed},
 };
 use crate::{
@@ -12,9 +14,10 @@ use crate::{
 };
 use domain::{disk, task::Noted, vm};
 use model::{
-    Action, DiskId, Error, Kind, Result, TaskId, VdcId, VmId,
+    Action, Error, Kind, Result, SizingId, VdcId, VmId,
     disk::{DiskSpec, Slot},
     guest::GuestSettings,
+    nic::NicSpec,
     storage::VdcPolicy,
     vm::{Besides, Vm},
 };
@@ -36,64 +39,115 @@ async fn now(ask: &Ask, id: VmId) -> Result<Vm> {
 
 async fn reconfigure(ask: Ask) -> Result<Answer> {
     let body = ask.xml("Vm")?;
-    let id: VmId = ask.id(Kind::Vm)?;
-    let task = apply(&ask, id, &body).await?;
-    match task {
-        Some(task) => task::accepted(&ask, Some(task)).await,
-        None => nothing(&ask, &now(&ask, id).await?).await,
+    let vm = now(&ask, ask.id(Kind::Vm)?).await?;
+    let change = read(&ask, &vm, &body).await?;
+    carry_out(&ask, &vm, change).await
+}
+
+/// How a machine is to be. All of it is read before anything is done, so that what can't be understood leaves the machine as it was.
+pub(crate) struct Change {
+    title: String,
+    description: String,
+    besides: Besides,
+    policy: Option<SizingId>,
+    size: (i32, i64),
+    /// None, as below: as they are.
+    disks: Option<Disks>,
+    cards: Option<Vec<NicSpec>>,
+    told: Option<(GuestSettings, Option<String>)>,
+}
+
+impl Change {
+    pub(crate) fn of_hardware(vm: &Vm, wanted: Hardware) -> Change {
+        let Hardware { besides, size, disks, cards } = wanted;
+        let (title, description) = (vm.name.clone(), vm.description.clone());
+        Change { title, description, besides, policy: None, size, disks, cards, told: None }
     }
 }
 
-/// The last task of what had to be done: it ends when all of it has come about. All of it is read before anything is done, so that
-/// what can't be understood leaves the machine as it was.
-async fn apply(ask: &Ask, id: VmId, body: &Element) -> Result<Option<TaskId>> {
-    let vm = now(ask, id).await?;
-    same_policy(ask, &vm, body).await?;
+/// Clients send back whole machines with something changed somewhere in them. What the older sections say of hardware counts beside the
+/// newer ones where it differs from what is there.
+async fn read(ask: &Ask, vm: &Vm, body: &Element) -> Result<Change> {
+    same_policy(ask, vm, body).await?;
+    let older = match body.child("VirtualHardwareSection") {
+        Some(section) => hardware::read(ask, vm, section).await?,
+        None => Hardware::of(vm),
+    };
     let title = body.attr("name").map(str::trim).filter(|n| !n.is_empty()).unwrap_or(&vm.name);
     let text = body.child("Description").map_or(vm.description.as_str(), |d| d.text.trim());
-    // clients send back whole machines; what they did not change says so
+    // what they did not change says so
     let spec = body.child("VmSpecSection").filter(|s| s.attr("Modified") != Some("false"));
-    let besides = besides(&vm, spec, body.child("BootOptions"))?;
+    let mut besides = besides(vm, &older, body, spec)?;
+    if let Some(section) = body.child("VmCapabilities") {
+        besides = sections::with_capabilities(section, besides)?;
+    }
+    besides.nested_hypervisor = body.flag("nestedHypervisorEnabled")?.unwrap_or(besides.nested_hypervisor);
     let policy = super::sizing(ask, vm.vdc, body, vm.sizing.as_ref().map(|(id, _)| *id)).await?;
-    let size = match spec {
-        Some(spec) => size(spec, &vm)?,
+    let (cpus, memory) = match spec {
+        Some(spec) => size(spec, vm)?,
         None => (vm.cpus, vm.memory_mb),
     };
+    let cpus = either("NumCpus", &vm.cpus, cpus, older.size.0)?;
+    let memory = either("MemoryResourceMb", &vm.memory_mb, memory, older.size.1)?;
     let disks = match spec.and_then(|s| s.child("DiskSection")) {
-        Some(section) => disks(ask, &vm, section).await?,
+        Some(section) => disks(ask, vm, section).await?,
         None => None,
     };
     let cards = match body.child("NetworkConnectionSection") {
-        Some(section) => Some(nics::read(section, &nics::reach(ask, vm.vdc, Some(vm.vapp)).await?)?),
+        Some(section) => nics::changed(vm, &nics::read(section, &nics::reach(ask, vm.vdc, Some(vm.vapp)).await?)?),
         None => None,
     };
-    let told = body.child("GuestCustomizationSection");
-    if let Some(section) = told {
-        guest::read(section, &GuestSettings::default())?;
-    }
+    let products = body.child("ProductSection").map(|_| body);
+    Ok(Change {
+        title: title.to_owned(),
+        description: text.to_owned(),
+        besides,
+        policy,
+        size: (cpus, memory),
+        disks: either("DiskSection", &None, disks, older.disks)?,
+        cards: either("NetworkConnectionSection", &None, cards, older.cards)?,
+        told: guest::wished(ask, vm.id, body.child("GuestCustomizationSection"), products).await?,
+    })
+}
 
-    let mut last = None;
-    if (title, text) != (vm.name.as_str(), vm.description.as_str()) {
-        vm::edit(ask.d(), &ask.actor, id, vm.version, title, text).await?;
+/// Of what two sections say: the one that differs from what is there counts, and two others are refused.
+fn either<T: PartialEq>(what: &str, now: &T, one: T, other: T) -> Result<T> {
+    match () {
+        () if one == other || other == *now => Ok(one),
+        () if one == *now => Ok(other),
+        () => Err(Error::BadRequest(format!(
+            "{what} and the section of hardware or system beside it say two different things of this VM. Change one of them, or both alike."
+        ))),
     }
-    if besides != vm.besides {
-        vm::keep(ask.d(), &ask.actor, id, besides).await?;
+}
+
+/// The answer is the last task of what had to be done: it ends when all of it has come about.
+pub(crate) async fn carry_out(ask: &Ask, vm: &Vm, change: Change) -> Result<Answer> {
+    let (id, mut last) = (vm.id, None);
+    if (&change.title, &change.description) != (&vm.name, &vm.description) {
+        vm::edit(ask.d(), &ask.actor, id, vm.version, &change.title, &change.description).await?;
     }
-    if let Some(policy) = policy {
+    if change.besides != vm.besides {
+        last = vm::keep(ask.d(), &ask.actor, id, change.besides).await?;
+    }
+    if let Some(policy) = change.policy {
         last = vm::resize_to(ask.d(), &ask.actor, id, policy).await?.or(last);
-    } else if size != (vm.cpus, vm.memory_mb) {
-        last = vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?.or(last);
+    } else if change.size != (vm.cpus, vm.memory_mb) {
+        last = vm::resize(ask.d(), &ask.actor, id, change.size.0, change.size.1).await?.or(last);
     }
-    if let Some(disks) = disks {
+    if let Some(disks) = change.disks {
         last = disk::set_all(ask.d(), &ask.actor, id, disks).await?.or(last);
     }
-    if let Some(cards) = cards {
+    if let Some(cards) = change.cards {
         last = nics::set_nics(ask, &now(ask, id).await?, cards).await?.or(last);
     }
-    if let Some(section) = told {
-        last = guest::customize(ask, id, section).await?.or(last);
+    if let Some(told) = change.told {
+        last = guest::tell(ask, id, told).await?.or(last);
     }
-    Ok(last)
+    match last {
+        Some(task) => task::accepted(ask, Some(task)).await,
+        None => nothing(ask, &now(ask, id).await?).await,
+    }
 }
 
 /// Disks stay on what they were made of: another storage profile is refused before anything else is done.
@@ -148,25 +202,31 @@ fn size(spec: &Element, vm: &Vm) -> Result<(i32, i64)> {
     Ok((spec.number("NumCpus")?.unwrap_or(vm.cpus), memory.unwrap_or(vm.memory_mb)))
 }
 
-pub(crate) fn besides(vm: &Vm, spec: Option<&Element>, boot: Option<&Element>) -> Result<Besides> {
-    let mut out = vm.besides.clone();
+/// What we say by ourselves is not the client's choice.
+fn besides(vm: &Vm, older: &Hardware, body: &Element, spec: Option<&Element>) -> Result<Besides> {
+    let mut out = older.besides.clone();
+    let (cores, system) = (hardware::cores(vm), super::spec::os_type(vm));
+    let (mut new_cores, mut new_system) = (cores, system);
     if let Some(spec) = spec {
-        out = of_spec(spec, out)?;
-        // what we say by ourselves is not the client's choice
-        if vm.besides.os_type.is_empty() && out.os_type == super::spec::os_type(vm) {
-            out.os_type = String::new();
-        }
+        out = of_spec(spec, Besides { cpu: vm.besides.cpu, memory: vm.besides.memory, ..out })?;
+        out.cpu = either("CpuResourceMhz", &vm.besides.cpu, out.cpu, older.besides.cpu)?;
+        out.memory = either("MemoryResourceMb", &vm.besides.memory, out.memory, older.besides.memory)?;
+        new_cores = out.cores_per_socket.unwrap_or(cores);
+        new_system = spec.word("OsType").unwrap_or(system);
         if vm.besides.hardware_version.is_empty() && out.hardware_version == super::spec::HARDWARE_VERSION {
             out.hardware_version = String::new();
         }
         if vm.besides.firmware.is_empty() && out.firmware == super::spec::firmware(&vm.built()) {
             out.firmware = String::new();
         }
-        if vm.besides.cores_per_socket.is_none() && out.cores_per_socket == Some(super::hardware::cores(vm)) {
-            out.cores_per_socket = None;
-        }
     }
-    if let Some(boot) = boot {
+    let older_cores = older.besides.cores_per_socket.unwrap_or(cores);
+    let said = either("NumCoresPerSocket", &cores, new_cores, older_cores)?;
+    out.cores_per_socket = if said == cores { vm.besides.cores_per_socket } else { Some(said) };
+    let older_system = body.child("OperatingSystemSection").and_then(|s| s.attr("osType")).map_or(system, str::trim);
+    let said = either("OsType", &system, new_system, older_system)?;
+    out.os_type = if said == system { vm.besides.os_type.clone() } else { sections::kind_of_system(said)? };
+    if let Some(boot) = body.child("BootOptions") {
         out = sections::booted(vm, boot, out)?;
         if out.boot.network_protocol == "IPV4" {
             out.boot.network_protocol = String::new();
@@ -175,14 +235,24 @@ pub(crate) fn besides(vm: &Vm, spec: Option<&Element>, boot: Option<&Element>) -
     Ok(out)
 }
 
+pub(crate) fn some_cores(n: i32) -> Result<i32> {
+    match n {
+        1..=512 => Ok(n),
+        _ => Err(Error::BadRequest("A socket has from 1 to 512 cores.".into())),
+    }
+}
+
 /// What a spec says besides sizes and disks.
 pub(crate) fn of_spec(spec: &Element, now: Besides) -> Result<Besides> {
     let mut out = now;
     if let Some(cores) = spec.number::<i32>("NumCoresPerSocket")? {
-        if !(1..=512).contains(&cores) {
-            return Err(Error::BadRequest("NumCoresPerSocket is from 1 to 512.".into()));
-        }
-        out.cores_per_socket = Some(cores);
+        out.cores_per_socket = Some(some_cores(cores)?);
+    }
+    if let Some(e) = spec.child("CpuResourceMhz") {
+        out.cpu = super::spec::allocation(e, out.cpu)?;
+    }
+    if let Some(e) = spec.child("MemoryResourceMb") {
+        out.memory = super::spec::allocation(e, out.memory)?;
     }
     if let Some(os) = spec.word("OsType") {
         out.os_type = sections::kind_of_system(os)?;
@@ -204,9 +274,9 @@ pub(crate) fn of_spec(spec: &Element, now: Besides) -> Result<Besides> {
 }
 
 /// All disks as they are to be; None: as they are. Independent ones are put in and taken out elsewhere.
-async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Vec<(Option<DiskId>, DiskSpec)>>> {
+async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Disks>> {
     let known = placed(vm);
-    let mut wanted: Vec<(Option<DiskId>, DiskSpec)> = Vec::new();
+    let mut wanted = Disks::new();
     let mut taken: Vec<Slot> = known.iter().map(|p| p.slot).collect();
     let profiles = super::profiles(ask, vm.vdc).await?;
     let mut changed = false;
@@ -214,6 +284,7 @@ async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Vec<(Opti
         let size_mb: i64 =
             settings.number("SizeMb")?.ok_or_else(|| Error::BadRequest("A disk has no SizeMb.".into()))?;
         let id: Option<u32> = settings.number("DiskId")?;
+        slots::no_iops(settings)?;
         let policy = policy_of(&profiles, vm.vdc, settings)?;
         let there = known.iter().find(|p| Some(p.instance) == id && !p.disk.independent);
         if let Some(p) = there {
@@ -236,39 +307,4 @@ async fn disks(ask: &Ask, vm: &Vm, section: &Element) -> Result<Option<Vec<(Opti
     }
     let own = known.iter().filter(|p| !p.disk.independent).count();
     Ok((changed || wanted.len() != own).then_some(wanted))
-}
-
-/// Another size, by the older addresses.
-pub(crate) async fn resize(
-    ask: &Ask,
-    id: VmId,
-    cpus: Option<i32>,
-    memory_mb: Option<i64>,
-    cores: Option<i32>,
-) -> Result<Answer> {
-    match resized(ask, id, cpus, memory_mb, cores).await? {
-        Some(task) => task::accepted(ask, Some(task)).await,
-        None => nothing(ask, &now(ask, id).await?).await,
-    }
-}
-
-/// None: it is of that size already.
-pub(crate) async fn resized(
-    ask: &Ask,
-    id: VmId,
-    cpus: Option<i32>,
-    memory_mb: Option<i64>,
-    cores: Option<i32>,
-) -> Result<Option<TaskId>> {
-    let vm = now(ask, id).await?;
-    let mut last = None;
-    if cores.is_some_and(|c| c != super::hardware::cores(&vm)) {
-        let besides = Besides { cores_per_socket: cores, ..vm.besides.clone() };
-        last = vm::keep(ask.d(), &ask.actor, id, besides).await?;
-    }
-    let size = (cpus.unwrap_or(vm.cpus), memory_mb.unwrap_or(vm.memory_mb));
-    if size == (vm.cpus, vm.memory_mb) {
-        return Ok(last);
-    }
-    Ok(vm::resize(ask.d(), &ask.actor, id, size.0, size.1).await?.or(last))
 }

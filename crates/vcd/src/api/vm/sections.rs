@@ -111,16 +111,20 @@ async fn get_capabilities(ask: Ask) -> Result<Answer> {
     Ok(Answer::xml(media::VM_CAPABILITIES, text))
 }
 
-/// What is left out is false.
 async fn set_capabilities(ask: Ask) -> Result<Answer> {
     let body = ask.xml("VmCapabilities")?;
     let vm = found(&ask).await?;
-    let besides = Besides {
-        cpu_hot_add: body.on("CpuHotAddEnabled")?,
-        memory_hot_add: body.on("MemoryHotAddEnabled")?,
-        ..vm.besides.clone()
-    };
+    let besides = with_capabilities(&body, vm.besides.clone())?;
     keep(&ask, &vm, besides).await
+}
+
+/// What is left out is false.
+pub(crate) fn with_capabilities(section: &Element, now: Besides) -> Result<Besides> {
+    Ok(Besides {
+        cpu_hot_add: section.on("CpuHotAddEnabled")?,
+        memory_hot_add: section.on("MemoryHotAddEnabled")?,
+        ..now
+    })
 }
 
 /// For a machine of which nobody said another one.

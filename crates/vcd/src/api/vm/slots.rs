@@ -89,6 +89,19 @@ pub(crate) fn asked(settings: &Element, adapter: &str) -> Result<Option<Slot>> {
     Ok(bus.zip(unit).map(|(bus, unit)| Slot { adapter, bus, unit }))
 }
 
+/// What one disk may read and write is its storage policy's to say.
+pub(crate) fn no_iops(settings: &Element) -> Result<()> {
+    let Some(iops) = settings.child("IopsAllocation") else { return Ok(()) };
+    for name in ["Reservation", "Limit"] {
+        if iops.number::<i64>(name)?.is_some_and(|n| n > 0) {
+            return Err(Error::BadRequest(format!(
+                "Disks have no IopsAllocation with a {name} of their own. Leave it out or 0, and choose a storage policy."
+            )));
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn taken(slot: Slot) -> Error {
     Error::BadRequest(format!("Bus {} unit {} is taken by another disk.", slot.bus, slot.unit))
 }

@@ -3,13 +3,19 @@ use super::{Shown, hardware::cores, profile, slots::placed};
 use crate::{
     ask::Ask,
     wire::{
+        body::Read,
         doc::reference,
         href::{mixed, urn},
         media,
     },
 };
-use model::{guest::is_windows, hardware::Hardware, vm::Vm};
-use xml::Writer;
+use model::{
+    Error, Result,
+    guest::is_windows,
+    hardware::Hardware,
+    vm::{Allocation, Shares, Vm},
+};
+use xml::{Element, Writer};
 
 pub(crate) use crate::wire::units::{HARDWARE_VERSION, MHZ_PER_CPU};
 
@@ -59,8 +65,8 @@ pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
         w.text("Firmware", firmware(&vm.built()));
         w.text("NumCpus", vm.cpus);
         w.text("NumCoresPerSocket", cores(vm));
-        resource(w, "CpuResourceMhz", i64::from(vm.cpus) * MHZ_PER_CPU, 1000 * vm.cpus);
-        resource(w, "MemoryResourceMb", vm.memory_mb, 10 * i32::try_from(vm.memory_mb).unwrap_or(i32::MAX / 10));
+        resource(w, "CpuResourceMhz", i64::from(vm.cpus) * MHZ_PER_CPU, &vm.besides.cpu, cpu_shares(vm));
+        resource(w, "MemoryResourceMb", vm.memory_mb, &vm.besides.memory, memory_shares(vm));
         w.el("MediaSection", &[], |_| {});
         w.el("DiskSection", &[], |w| {
             for p in placed(vm) {
@@ -100,13 +106,64 @@ pub(crate) fn section(w: &mut Writer, ask: &Ask, shown: &Shown) {
     });
 }
 
-/// Nothing is set aside for a machine alone.
-fn resource(w: &mut Writer, name: &str, configured: i64, shares: i32) {
+/// As many as VCD counts for a machine of that size, unless others are asked for.
+pub(crate) fn cpu_shares(vm: &Vm) -> i64 {
+    1000 * i64::from(vm.cpus)
+}
+
+pub(crate) fn memory_shares(vm: &Vm) -> i64 {
+    10 * vm.memory_mb
+}
+
+/// Kept for clients: hubs set aside what sizing policies and VDCs say, and nothing for one machine.
+fn resource(w: &mut Writer, name: &str, configured: i64, of: &Allocation, normal: i64) {
     w.el(name, &[], |w| {
         w.text("Configured", configured);
-        w.text("Reservation", 0);
-        w.text("Limit", -1);
-        w.text("SharesLevel", "NORMAL");
-        w.text("Shares", shares);
+        w.text("Reservation", of.reservation);
+        w.text("Limit", of.limit.unwrap_or(-1));
+        w.text("SharesLevel", of.shares.word());
+        w.text("Shares", of.shares.of(normal));
     });
+}
+
+fn at_least(e: &Element, name: &str, least: i64) -> Result<Option<i64>> {
+    match e.number::<i64>(name)? {
+        Some(n) if n < least => {
+            Err(Error::BadRequest(format!("{name} of {} is {least} or more, and not {n}.", e.name)))
+        }
+        other => Ok(other),
+    }
+}
+
+/// What is left out stays. How many shares a level is, follows from the machine's size.
+pub(crate) fn allocation(e: &Element, now: Allocation) -> Result<Allocation> {
+    let number = at_least(e, "Shares", 0)?;
+    let shares = match e.word("SharesLevel") {
+        None => now.shares,
+        Some("LOW") => Shares::Low,
+        Some("NORMAL") => Shares::Normal,
+        Some("HIGH") => Shares::High,
+        Some("CUSTOM") => match (number, now.shares) {
+            (Some(n), _) | (None, Shares::Custom(n)) => Shares::Custom(n),
+            _ => return Err(Error::BadRequest(format!("{} with the SharesLevel CUSTOM needs Shares.", e.name))),
+        },
+        Some(other) => {
+            let (shown, what) = (crate::ask::shown(other), &e.name);
+            let why = format!("“{shown}” is no SharesLevel of {what}: it is LOW, NORMAL, HIGH or CUSTOM.");
+            return Err(Error::BadRequest(why));
+        }
+    };
+    Ok(Allocation { shares, ..bounds(e, now)? })
+}
+
+fn bounds(e: &Element, now: Allocation) -> Result<Allocation> {
+    let reservation = at_least(e, "Reservation", 0)?.unwrap_or(now.reservation);
+    let limit = at_least(e, "Limit", -1)?.map_or(now.limit, |n| Some(n).filter(|n| *n >= 0));
+    Ok(Allocation { reservation, limit, ..now })
+}
+
+/// The same of a hardware item, where the number of shares is the weight, and 0 says nothing.
+pub(crate) fn of_item(item: &Element, now: Allocation, normal: i64) -> Result<Allocation> {
+    let weight = at_least(item, "Weight", 0)?.filter(|n| *n != 0 && *n != now.shares.of(normal));
+    Ok(Allocation { shares: weight.map_or(now.shares, Shares::Custom), ..bounds(item, now)? })
 }
