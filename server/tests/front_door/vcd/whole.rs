@@ -10,6 +10,7 @@ const VCLOUD: &str = "xmlns=\"http://www.vmware.com/vcloud/v1.5\" xmlns:ovf=\"ht
 
 #[tokio::test]
 async fn a_user_who_can_not_be_as_asked_for_is_not_made_and_a_disabled_one_never_signs_in() {
+    type Body<'a> = &'a dyn Fn(&str, &str, bool) -> String;
     let app = TestApp::start().await;
     let chief = provider(&app).await;
     let org = app.org("newco").make().await.id;
@@ -32,8 +33,8 @@ async fn a_user_who_can_not_be_as_asked_for_is_not_made_and_a_disabled_one_never
         )
     };
     let door = format!("/api/admin/org/{org}/users");
-    let body: [(&str, &dyn Fn(&str, &str, bool) -> String); 2] = [(&door, &xml), ("/cloudapi/1.0.0/users", &json)];
-    for (n, (at, body)) in body.iter().enumerate() {
+    let bodies: [(&str, Body<'_>); 2] = [(&door, &xml), ("/cloudapi/1.0.0/users", &json)];
+    for (n, (at, body)) in bodies.iter().enumerate() {
         let (first, second) = (format!("first-{n}"), format!("second-{n}"));
         chief.post(at, &body(&first, "none yet", false)).await.must(201);
         Program::stranger(&app).basic("newco", &first, "a long password 12").await.must(401);
