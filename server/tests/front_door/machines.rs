@@ -147,13 +147,14 @@ async fn a_suspended_vm_that_is_resumed_or_stopped_on_the_hub_is_named_as_such()
     suspended().await;
     stage.hubs.unpause("one", &one.namespace, &one.hub_name).await;
     stage.until("the resumption", async || stage.vm(one.id).await.state() == VmState::Running).await;
-    assert_eq!(stage.vm(one.id).await.outside, "It was resumed on its hub by hand.");
+    stage.until("its cause", async || stage.vm(one.id).await.outside == "It was resumed on its hub by hand.").await;
     assert_eq!(stage.vm(one.id).await.queued(), None, "nothing is on its way");
 
     suspended().await;
     hub.edit(VMS.0, VMS.1, &one.namespace, &one.hub_name, halted).unwrap();
+    // what is seen is written before what it comes from
     stage.until("the stop", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
-    assert_eq!(stage.vm(one.id).await.outside, "It was stopped on its hub by hand.");
+    stage.until("its cause", async || stage.vm(one.id).await.outside == "It was stopped on its hub by hand.").await;
     vm::power(d, admin, one.id, Action::VmPowerOn).await.unwrap();
     stage.until("running", async || stage.vm(one.id).await.state() == VmState::Running).await;
     assert_eq!(stage.vm(one.id).await.outside, "");
