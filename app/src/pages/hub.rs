@@ -175,6 +175,7 @@ fn of(m: Measure, used: i64, all: Option<i64>) -> String {
 /// Whether it answers, since when it does not, and whether new VMs go there.
 pub(super) fn state(visit: &Visit, h: &Hub) -> AnyView {
     let (shape, tone, plate) = match h.state {
+        HubState::Ready if h.credential_ends_soon(visit.now).is_some() => (Shape::Disc, Tone::Warn, true),
         HubState::Ready => (Shape::Disc, Tone::Ok, false),
         HubState::Degraded => (Shape::Triangle, Tone::Warn, true),
         HubState::Unreachable => (Shape::Stale, Tone::Bad, true),
@@ -182,18 +183,17 @@ pub(super) fn state(visit: &Visit, h: &Hub) -> AnyView {
     };
     let failed = h.checks.iter().find(|c| c.state == CheckState::Failed).map(|c| c.title.clone());
     let since = h.seen_at.map(|at| format!("as of {} ago", span(visit.now - at)));
+    let ends = h.credential_ends_soon(visit.now).map(|end| {
+        let word = if end <= visit.now { "ended" } else { "ends" };
+        format!("kubeconfig {word} {}", end.date())
+    });
     let more = match h.state {
         HubState::Unreachable => [failed, since].into_iter().flatten().collect::<Vec<_>>().join(", "),
-        HubState::Degraded => failed.unwrap_or_default(),
-        HubState::Ready | HubState::Unknown => String::new(),
+        HubState::Degraded => [failed, ends].into_iter().flatten().collect::<Vec<_>>().join(", "),
+        HubState::Ready | HubState::Unknown => ends.unwrap_or_default(),
     };
-    let ends = h.credential_ends_soon(visit.now).map(|end| {
-        let word =
-            if end <= visit.now { "kubeconfig ended".to_owned() } else { format!("kubeconfig ends {}", end.date()) };
-        view! { <Badge shape=Shape::Triangle tone=Tone::Warn word=word plate=true /> " " }
-    });
     let cordoned = h.cordoned.then(|| view! { <Badge shape=Shape::Barred word="Cordoned" /> });
-    view! { <Badge shape tone word=h.state.label() more plate /> " " {ends} {cordoned} }.into_any()
+    view! { <Badge shape tone word=h.state.label() more plate /> " " {cordoned} }.into_any()
 }
 
 /// What can be done to it, by its state and the visitor's rights.

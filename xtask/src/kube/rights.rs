@@ -22,6 +22,8 @@ const UNSEEN: &[(&str, &str, &[&str], &str)] = &[
     ("cdi.kubevirt.io", "datavolumes/source", &["create"], "CDI asks whether it is there, nothing calls it"),
     ("", "secrets", &["delete"], "the garbage collector was faster"),
     ("", "services", &["get", "delete"], "for instances of templates that leave something behind"),
+    ("", "services", &["create"], "OpenShift asks whether it is there, and makes the service itself"),
+    ("template.openshift.io", "templateconfigs", &["create"], "OpenShift asks whether it is there, nothing calls it"),
     ("subresources.kubevirt.io", "virtualmachines/restart", &["update"], "for guests that hear no soft reboot"),
 ];
 const KEPT: &str = "granted whole, for what stands around VMs";
