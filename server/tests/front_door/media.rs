@@ -113,7 +113,12 @@ async fn a_stopped_vm_has_its_disc_at_once_and_takes_it_along_when_it_is_deleted
     media::insert(d, admin, one.id, disc_id).await.unwrap();
     done(&stage, one.id, Action::VmMediaInsert).await;
     assert!(!stage.vm(one.id).await.restart_needed);
-    stage.until("the disc's copy", async || stage.vm(one.id).await.state() == VmState::Stopped).await;
+    // its copy is made only after a moment, so that it is stopped before and after that
+    let settled = async || {
+        let named = volumes(&stage) == (2, 1);
+        named && stage.vm(one.id).await.state() == VmState::Stopped
+    };
+    stage.until("the disc's copy", settled).await;
     // a copy has disks of its own, and no disc
     copy::vapp(d, admin, one.vapp, one.vdc, "twin").await.unwrap();
     let twins = format!(

@@ -58,8 +58,9 @@ impl Stage {
             .await;
             let open = format!("tasks where object_id in ('{}', '{id}') and status in ('queued', 'running')", one.id);
             self.until("the ends of tasks", async || self.app.db.count(&open).await == 0).await;
-            // what was begun on the hub by then is seen
+            // what was begun on the hub by then is seen; a disk that is made shows for a moment as well
             tokio::time::sleep(Duration::from_millis(300)).await;
+            self.until("the end of what is made", async || self.vm(one.id).await.seen != Seen::Provisioning).await;
             let now = self.vm(one.id).await;
             assert_eq!((self.run_of(one), now.seen, now.outside.as_str()), as_it_was, "after {what}");
             assert_eq!(self.object(one).unwrap()["spec"]["runStrategy"], strategy, "after {what}");

@@ -66,7 +66,7 @@ async fn a_start_that_its_hub_passed_over_is_asked_for_once_more() {
     stage.ask(&one, Action::VmPowerOn).await;
     stage.app.db.execute("delete from work where kind = 'vm'").await;
     stage.app.db.execute("update vms set applied = generation, hub_generation = hub_generation + 1, obs_since = now() - interval '1 minute'").await;
-    stage.hubs.start_controller(&stage.app);
+    stage.hubs.look_every(&stage.app, std::time::Duration::from_secs(1));
     stage.started(&one).await;
 }
 
