@@ -100,7 +100,8 @@ async function open(page, address) {
 
 test('the sign-in page and a page for nobody, in each theme', async ({ browser, baseURL }) => {
   for (const [screen, viewport] of Object.entries(screens)) {
-    const page = await (await browser.newContext({ baseURL, viewport })).newPage();
+    // nothing moves here either
+    const page = await (await browser.newContext({ baseURL, viewport, reducedMotion: 'reduce' })).newPage();
     const bad = watch(page);
     for (const address of ['/sign-in', '/nothing-here']) {
       await page.goto(address);
